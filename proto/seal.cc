@@ -1,0 +1,135 @@
+#include "proto/seal.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace tactus::wire {
+static_assert(std::endian::native == std::endian::little, "the framing is written by memcpy");
+
+void random_bytes(std::span<std::uint8_t> out) {
+  if (RAND_bytes(out.data(), static_cast<int>(out.size())) != 1) std::abort();
+}
+
+Key derive_session_key(std::string_view token, const Nonce& client, const Nonce& server) {
+  std::array<std::uint8_t, 2 * kNonceBytes> salt;
+  std::memcpy(salt.data(), client.data(), kNonceBytes);
+  std::memcpy(salt.data() + kNonceBytes, server.data(), kNonceBytes);
+  static char info[] = "tactus.v1 session";
+  char digest[] = "SHA256";
+  std::string ikm(token);
+  OSSL_PARAM params[] = {
+      OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, ikm.data(), ikm.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, salt.data(), salt.size()),
+      OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info, sizeof info - 1),
+      OSSL_PARAM_construct_end(),
+  };
+  Key key;
+  EVP_KDF* kdf = EVP_KDF_fetch(nullptr, "HKDF", nullptr);
+  EVP_KDF_CTX* ctx = EVP_KDF_CTX_new(kdf);
+  const bool ok = ctx != nullptr && EVP_KDF_derive(ctx, key.data(), key.size(), params) == 1;
+  EVP_KDF_CTX_free(ctx);
+  EVP_KDF_free(kdf);
+  if (!ok) std::abort();
+  return key;
+}
+
+Proof handshake_proof(std::string_view token, std::string_view who, const Nonce& client, const Nonce& server) {
+  std::string message = "tactus.v1 " + std::string(who);
+  message.append(reinterpret_cast<const char*>(client.data()), client.size());
+  message.append(reinterpret_cast<const char*>(server.data()), server.size());
+  Proof out;
+  unsigned length = 0;
+  HMAC(EVP_sha256(), token.data(), static_cast<int>(token.size()), reinterpret_cast<const unsigned char*>(message.data()),
+       message.size(), out.data(), &length);
+  return out;
+}
+
+bool equal(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+struct Sealer::Impl {
+  EVP_MAC* mac = nullptr;
+  EVP_MAC_CTX* ctx = nullptr;
+  ~Impl() {
+    EVP_MAC_CTX_free(ctx);
+    EVP_MAC_free(mac);
+  }
+};
+
+Sealer::Sealer(const Key& key) : impl_(std::make_unique<Impl>()) {
+  impl_->mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
+  impl_->ctx = EVP_MAC_CTX_new(impl_->mac);
+  char digest[] = "SHA256";
+  const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_construct_end()};
+  if (impl_->ctx == nullptr || EVP_MAC_init(impl_->ctx, key.data(), key.size(), params) != 1) std::abort();
+}
+Sealer::~Sealer() = default;
+Sealer::Sealer(Sealer&&) noexcept = default;
+Sealer& Sealer::operator=(Sealer&&) noexcept = default;
+
+Mac Sealer::mac(std::span<const std::uint8_t> head, std::span<const std::uint8_t> tail) {
+  std::array<std::uint8_t, 32> full;
+  std::size_t length = 0;
+  // A null key re-arms the context with the key it has.
+  if (EVP_MAC_init(impl_->ctx, nullptr, 0, nullptr) != 1 || EVP_MAC_update(impl_->ctx, head.data(), head.size()) != 1 ||
+      (!tail.empty() && EVP_MAC_update(impl_->ctx, tail.data(), tail.size()) != 1) ||
+      EVP_MAC_final(impl_->ctx, full.data(), &length, full.size()) != 1)
+    std::abort();
+  Mac out;
+  std::memcpy(out.data(), full.data(), out.size());
+  return out;
+}
+
+Mac Sealer::control_mac(char direction, std::uint64_t counter, std::span<const std::uint8_t> payload) {
+  std::array<std::uint8_t, 9> head;
+  head[0] = static_cast<std::uint8_t>(direction);
+  std::memcpy(head.data() + 1, &counter, 8);
+  return mac(head, payload);
+}
+
+std::size_t Sealer::seal_datagram(std::uint8_t* buffer, std::size_t length) {
+  const Mac m = mac({buffer, length});
+  std::memcpy(buffer + length, m.data(), m.size());
+  return length + m.size();
+}
+
+bool Sealer::open_datagram(const std::uint8_t* buffer, std::size_t length) {
+  if (length < kHeaderBytes + kMacBytes) return false;
+  const Mac m = mac({buffer, length - kMacBytes});
+  return equal(m, {buffer + length - kMacBytes, kMacBytes});
+}
+
+void write_header(std::uint8_t* out, const DatagramHeader& header) {
+  out[0] = kMagic0;
+  out[1] = kMagic1;
+  out[2] = static_cast<std::uint8_t>(kVersionMajor);
+  out[3] = static_cast<std::uint8_t>(header.type);
+  std::memcpy(out + 4, &header.session, 4);
+  std::memcpy(out + 8, &header.sequence, 8);
+}
+
+HeaderError read_header(std::span<const std::uint8_t> d, DatagramHeader& out) {
+  if (d.size() < kHeaderBytes + kMacBytes) return HeaderError::too_short;
+  if (d.size() > kDatagramMax) return HeaderError::too_long;
+  if (d[0] != kMagic0 || d[1] != kMagic1) return HeaderError::magic;
+  if (d[2] != kVersionMajor) return HeaderError::version;
+  if (d[3] < 1 || d[3] > 5) return HeaderError::type;
+  out.type = static_cast<DatagramType>(d[3]);
+  std::memcpy(&out.session, d.data() + 4, 4);
+  std::memcpy(&out.sequence, d.data() + 8, 8);
+  return HeaderError::none;
+}
+
+}  // namespace tactus::wire
