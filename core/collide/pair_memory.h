@@ -1,0 +1,76 @@
+// What a pair of shapes remembers between ticks. One fixed-size record for all contact models: a common part and a block that
+// belongs to the model. Part of State: a snapshot without it would break the replay.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "core/collide/narrow_phase.h"
+
+namespace tactus {
+
+// Drumwright Fig. 2. apart -> impacting when a new contact approaches faster than epsilon; -> resting when it does not, or when the
+// impact is done. resting stays until the pair separates; a resting pair impacts again only when a third body hits one of the two.
+enum class ContactPhase : std::uint8_t { apart = 0, impacting = 1, resting = 2 };
+
+// Identifies a pair: shape_a < shape_b. Ordered by a, then b.
+struct PairKey {
+  std::uint32_t shape_a = 0, shape_b = 0;
+  friend constexpr bool operator==(PairKey, PairKey) = default;
+  friend constexpr auto operator<=>(PairKey, PairKey) = default;
+};
+
+struct PairRecord {
+  PairKey key;
+  ContactPhase phase = ContactPhase::apart;
+  std::uint8_t reserved[3] = {};
+  std::uint32_t age = 0;          // ticks in contact without interruption
+  Witness witness;
+  std::array<double, 16> model{};  // the present contact model's block; all zero on first contact and after a switch of model
+};
+static_assert(std::is_trivially_copyable_v<PairRecord>);
+
+// The model's view of its block. T is a plain struct of at most 16 doubles, for which all zero means "remembers nothing".
+template <typename T>
+T load_block(const PairRecord& record) noexcept {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(record.model));
+  T block;
+  std::memcpy(&block, record.model.data(), sizeof(T));
+  return block;
+}
+template <typename T>
+void store_block(PairRecord& record, const T& block) noexcept {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(record.model));
+  std::memcpy(record.model.data(), &block, sizeof(T));
+}
+
+// Sorted by key, fixed capacity. Copyable; copying between memories of equal capacity allocates nothing.
+class PairMemory {
+ public:
+  explicit PairMemory(std::uint32_t capacity = 0) : records_(capacity) {}
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(records_.size()); }
+  PairRecord& operator[](std::uint32_t i) noexcept { return records_[i]; }
+  const PairRecord& operator[](std::uint32_t i) const noexcept { return records_[i]; }
+  [[nodiscard]] std::span<const PairRecord> records() const noexcept { return {records_.data(), size_}; }
+
+  // Makes the memory hold exactly these keys (sorted, unique, at most capacity): kept records survive, new ones start empty.
+  // O(n) and no copy when nothing changed. scratch: room for capacity records.
+  void match(std::span<const PairKey> keys, PairRecord* scratch) noexcept;
+  // Clears every record's model block (a switch of contact model); phases, ages and witnesses stay.
+  void clear_model_blocks() noexcept;
+  void clear() noexcept { size_ = 0; }
+  PairRecord* data() noexcept { return records_.data(); }
+  void set_size(std::uint32_t n) noexcept { size_ = n; }
+
+ private:
+  std::vector<PairRecord> records_;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace tactus

@@ -1,0 +1,133 @@
+// Model: everything about a scene that does not change while it runs. Built by scene/, constant afterwards; State refers to it by index.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/shape/convex_hull.h"
+#include "core/shape/mass_properties.h"
+#include "core/shape/shape.h"
+
+namespace tactus {
+
+using BodyIndex = std::uint32_t;
+inline constexpr BodyIndex kNoBody = 0xffffffffu;
+
+enum class BodyMode : std::uint8_t {
+  free,       // six degrees of freedom
+  fixed,      // never moves
+  kinematic,  // prescribed motion, infinite mass: moves with the velocity in State, plus its harmonic motion
+};
+const char* to_string(BodyMode mode) noexcept;
+
+// Prescribed harmonic velocity of a kinematic body, on top of its constant one: v = amplitude * w * cos(w t), w = 2 pi f.
+struct HarmonicMotion {
+  Vec3 amplitude_W = Vec3::Zero();        // [m]
+  Vec3 angle_amplitude_W = Vec3::Zero();  // [rad]
+  double frequency = 0;                   // [Hz]
+};
+
+struct Body {
+  std::string name;              // [A-Za-z0-9_.-]{1,64}, unique; world-fixed geometry belongs to a fixed body
+  BodyMode mode = BodyMode::free;
+  double mass = 0, inv_mass = 0;  // [kg]; inv_mass 0 unless free
+  Mat3 I_BBcm = Mat3::Zero();     // about the mass centre, in B [kg m^2]
+  Mat3 inv_I_BBcm = Mat3::Zero(); // zero unless free
+  Vec3 p_BBcm = Vec3::Zero();     // mass centre in the user's body frame B [m]
+  HarmonicMotion motion;          // kinematic only
+  double force_limit = 1e4;       // wrench channel [N]
+  double torque_limit = 1e4;      // wrench channel [N m]
+  double gravity_scale = 1;
+  std::uint32_t first_shape = 0, shape_count = 0;
+};
+
+struct ShapeInstance {
+  Shape shape;
+  BodyIndex body = 0;
+  Pose X_BcmS;                   // of the shape in the frame (mass centre, axes of B)
+  std::uint32_t material = 0;    // into Model::materials
+  std::uint32_t group = 1, mask = 0xffffffffu;  // two shapes collide when each's group meets the other's mask
+  std::string colour;            // "#rrggbb" or empty; for viewers
+};
+
+// Gains of the penalty force, given per material or per scene.
+enum class GainLaw : std::uint8_t {
+  automatic,      // papers/NOTES: kp = alpha/(h^2 L), kv = beta/(h L), per manifold
+  paper,          // Drumwright III-C: 100, 50, 2 times (m1 + m2), lambda 0.9
+  explicit_gains  // kp, kv, ki as given
+};
+struct Gains {
+  GainLaw law = GainLaw::automatic;
+  double alpha = 1, beta = 1;      // automatic; stable for alpha + 2 beta < 4
+  double kp = 0, kv = 0, ki = 0;   // explicit [N/m], [N s/m], [N/m per tick of summed depth]
+  double lambda = 0.9;             // forgetting factor of eq. 2, 0 < lambda < 1
+  bool divide_by_points = true;    // eq. 1's division by r
+};
+
+struct Friction {
+  double mu_static = 0.5, mu_dynamic = 0.5;
+  double viscous = 0;              // [N s/m]
+  double stribeck_velocity = 0;    // [m/s]; 0 = no Stribeck effect
+};
+
+struct Material {
+  std::string name;
+  double restitution = 0;          // 0..1
+  Friction friction;
+};
+
+// What holds where two materials meet: given pairs first, otherwise combined (friction: geometric mean; restitution: larger).
+struct SurfacePair {
+  double restitution = 0;
+  Friction friction;
+};
+
+enum class Integrator : std::uint8_t { semi_implicit_euler, rk4 };
+const char* to_string(Integrator integrator) noexcept;
+
+enum class ContactModelKind : std::uint8_t { penalty, deepest, lcp, st, ap, lnc, peg };
+const char* to_string(ContactModelKind kind) noexcept;
+bool parse_contact_model(const std::string& name, ContactModelKind& out) noexcept;
+
+// Set at run time too (World::set_parameter).
+struct Parameters {
+  Gains gains;
+  Vec3 gravity_W = Vec3(0, 0, -9.81);      // [m/s^2]
+  double impact_epsilon = 1e-3;            // Fig. 2: a new contact that approaches faster is an impact [m/s]
+  double overlap_relax_time = 0.02;        // an overlap found at first contact is worked off with this time constant [s] ...
+  double overlap_relax_speed = 1.0;        // ... but never faster than this [m/s]
+};
+
+struct Model {
+  std::string name, title;
+  double step = 1e-3;              // h [s]
+  Integrator integrator = Integrator::semi_implicit_euler;
+  ContactModelKind contact_model = ContactModelKind::penalty;
+  Parameters parameters;
+  bool planar = false;             // x-y plane: integrators drop z, w_x, w_y
+  std::uint64_t seed = 1;
+  double settle = 0;               // measurements start here [s]
+
+  std::vector<Body> bodies;
+  std::vector<ShapeInstance> shapes;
+  std::vector<Material> materials;         // at least one: index 0 is "default"
+  std::vector<SurfacePair> surface_pairs;  // materials x materials, symmetric
+  std::vector<std::unique_ptr<ConvexHull>> hulls;
+  std::vector<std::pair<BodyIndex, BodyIndex>> no_collision;  // a < b, sorted
+
+  // Initial state, in the user's frames: pose of B, velocity of B's origin.
+  std::vector<Pose> X_WB0;
+  std::vector<SpatialVelocity> V_WB0;
+
+  [[nodiscard]] const SurfacePair& surface(std::uint32_t material_a, std::uint32_t material_b) const noexcept {
+    return surface_pairs[material_a * materials.size() + material_b];
+  }
+  [[nodiscard]] BodyIndex find_body(const std::string& body_name) const noexcept;
+};
+
+// Fills surface_pairs by the combination rule (explicit pairs are written over it afterwards).
+void combine_materials(Model& model);
+
+}  // namespace tactus

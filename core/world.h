@@ -1,0 +1,82 @@
+// The front door of core: a scene that can be stepped, pushed, saved and restored. One World per thread; nothing here locks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/contact/contact_model.h"
+#include "core/dynamics/model.h"
+#include "core/dynamics/state.h"
+#include "core/limits.h"
+
+namespace tactus {
+
+class BroadPhase;
+
+class World {
+ public:
+  // Sizes all memory from the limits. The model must fit them (scene/ has checked); asserted.
+  World(std::shared_ptr<const Model> model, const Limits& limits);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Adds a force at the mass centre of body b, F_Bcm_W [N m, N], to this tick's sum. Taken by the next step() and then forgotten.
+  void apply(BodyIndex b, const SpatialForce& F_Bcm_W) noexcept;
+  // Advances by h: kinematics, broad phase, narrow phase, model.advance, finish. Allocates nothing.
+  StepReport step() noexcept;
+
+  // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this build.
+  bool set_model(ContactModelKind kind) noexcept;
+  [[nodiscard]] static bool has_model(ContactModelKind kind) noexcept;
+  // Keys: gains ("auto", "paper", or "kp,kv,ki"), alpha, beta, lambda, gravity_m_per_s2 ("x,y,z"), impact_epsilon_m_per_s,
+  // overlap_relax_time_s, overlap_relax_speed_m_per_s. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses text).
+  static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
+  void set_parameters(const Parameters& parameters) noexcept { parameters_ = parameters; }
+  [[nodiscard]] const Parameters& parameters() const noexcept { return parameters_; }
+
+  // Copies; out must come from the same model and limits (then nothing is allocated).
+  void snapshot(State& out) const { out = state_; }
+  // False when the state does not fit the model (bodies, pair capacity); then nothing changed.
+  bool restore(const State& state) noexcept;
+  void reset() noexcept { restore(initial_); }
+  [[nodiscard]] std::uint64_t hash() const noexcept { return state_hash(state_); }
+
+  [[nodiscard]] const Model& model() const noexcept { return *model_; }
+  [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
+  [[nodiscard]] const State& state() const noexcept { return state_; }
+  // Contacts of the last step, found at its start, with the force on A at each point [N, W].
+  [[nodiscard]] const ContactSet& contacts() const noexcept { return contacts_; }
+  [[nodiscard]] const Vec3& contact_force(std::uint32_t point) const noexcept { return contact_forces_[point].force; }
+  // Moves a body: for kinematic bodies and tests. V_WB is that of B's origin.
+  void set_body(BodyIndex b, const Pose& X_WB, const SpatialVelocity& V_WB) noexcept { tactus::set_body(*model_, state_, b, X_WB, V_WB); }
+  // Bytes that a snapshot needs when serialised, and the two directions. A serialised state belongs to one scene and one build.
+  [[nodiscard]] std::vector<std::uint8_t> serialise(const State& state) const;
+  [[nodiscard]] bool deserialise(std::span<const std::uint8_t> bytes, State& out) const;
+
+ private:
+  void find_contacts(StepReport& report) noexcept;
+  void finish(StepReport& report) noexcept;
+
+  std::shared_ptr<const Model> model_;
+  Limits limits_;
+  Parameters parameters_;
+  State state_, initial_, last_good_;
+  Kinematics kinematics_;
+  std::unique_ptr<BroadPhase> broad_phase_;
+  std::vector<std::unique_ptr<ContactModel>> contact_models_;
+  ContactModel* contact_model_ = nullptr;
+  std::vector<SpatialForce> applied_;
+  std::vector<Manifold> manifolds_;
+  std::vector<ContactPoint> points_;
+  std::vector<ContactPoint> raw_points_;
+  std::vector<SpatialForce> contact_forces_;
+  std::vector<PairRecord> pair_scratch_;
+  ContactSet contacts_;
+  Arena arena_;
+};
+
+}  // namespace tactus
