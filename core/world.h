@@ -18,8 +18,8 @@ class BroadPhase;
 
 class World {
  public:
-  // Sizes all memory from the limits. The model must fit them (scene/ has checked); asserted.
-  World(std::shared_ptr<const Model> model, const Limits& limits);
+  // Takes the model and sizes all memory from the limits. The model must fit them (scene/ has checked); asserted.
+  World(std::unique_ptr<const Model> model, const Limits& limits);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -61,7 +61,7 @@ class World {
   void find_contacts(StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;
 
-  std::shared_ptr<const Model> model_;
+  std::unique_ptr<const Model> model_;
   Limits limits_;
   Parameters parameters_;
   State state_, initial_, last_good_;

@@ -19,8 +19,8 @@ struct SceneOptions {
 };
 
 // Reads, checks and builds. The schema is config/README.md. Throws InputError.
-std::shared_ptr<const Model> load_scene(const std::string& path, const SceneOptions& options);
+std::unique_ptr<Model> load_scene(const std::string& path, const SceneOptions& options);
 // The same from text; name stands for the file in messages.
-std::shared_ptr<const Model> parse_scene(const std::string& text, const std::string& name, const SceneOptions& options);
+std::unique_ptr<Model> parse_scene(const std::string& text, const std::string& name, const SceneOptions& options);
 
 }  // namespace tactus
