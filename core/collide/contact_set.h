@@ -19,6 +19,7 @@ struct Manifold {
   std::uint32_t body_a, body_b;
   std::uint32_t first, count;  // points
   double depth_max;            // [m]
+  bool all_on_bottom;          // every point is on the bottom of the overlap (Drumwright III-A need not look)
 };
 
 struct ContactSet {

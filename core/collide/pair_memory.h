@@ -32,7 +32,7 @@ struct PairRecord {
   Witness witness;
   std::array<double, 16> model{};  // the present contact model's block; all zero on first contact and after a switch of model
 };
-static_assert(std::is_trivially_copyable_v<PairRecord>);
+static_assert(std::is_trivially_destructible_v<PairRecord>);
 
 // The model's view of its block. T is a plain struct of at most 16 doubles, for which all zero means "remembers nothing".
 template <typename T>

@@ -35,6 +35,7 @@ struct Body {
   double mass = 0, inv_mass = 0;  // [kg]; inv_mass 0 unless free
   Mat3 I_BBcm = Mat3::Zero();     // about the mass centre, in B [kg m^2]
   Mat3 inv_I_BBcm = Mat3::Zero(); // zero unless free
+  bool spherical_inertia = false; // equal principal moments: no gyroscopic term; set by finish_model()
   Vec3 p_BBcm = Vec3::Zero();     // mass centre in the user's body frame B [m]
   HarmonicMotion motion;          // kinematic only
   double force_limit = 1e4;       // wrench channel [N]
@@ -47,6 +48,7 @@ struct ShapeInstance {
   Shape shape;
   BodyIndex body = 0;
   Pose X_BcmS;                   // of the shape in the frame (mass centre, axes of B)
+  bool shape_at_centre = false;  // X_BcmS is the identity: set by finish_model(), saves a product a tick
   std::uint32_t material = 0;    // into Model::materials
   std::uint32_t group = 1, mask = 0xffffffffu;  // two shapes collide when each's group meets the other's mask
   std::string colour;            // "#rrggbb" or empty; for viewers
@@ -126,6 +128,9 @@ struct Model {
   }
   [[nodiscard]] BodyIndex find_body(const std::string& body_name) const noexcept;
 };
+
+// Derived values (inverses, shape_at_centre); called by scene/ once the model is complete.
+void finish_model(Model& model);
 
 // Fills surface_pairs by the combination rule (explicit pairs are written over it afterwards).
 void combine_materials(Model& model);

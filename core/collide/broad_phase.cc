@@ -1,0 +1,155 @@
+#include "core/collide/broad_phase.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+
+namespace tactus {
+
+namespace {
+constexpr std::uint32_t kRawFactor = 2;  // pairs looked at before the capacity cut
+}
+
+BroadPhase::BroadPhase(std::vector<BroadShape> shapes, std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision,
+                       std::uint32_t capacity)
+    : shapes_(std::move(shapes)), no_collision_(std::move(no_collision)), capacity_(capacity) {
+  for (std::uint32_t s = 0; s < shapes_.size(); ++s) (shapes_[s].half_space ? half_spaces_ : bounded_).push_back(s);
+  entries_.resize(bounded_.size());
+  for (std::size_t i = 0; i < bounded_.size(); ++i) entries_[i].shape = bounded_[i];
+  raw_.resize(static_cast<std::size_t>(kRawFactor) * capacity);
+  pairs_.resize(raw_.size());
+  bucket_.resize(shapes_.size() + 1);
+}
+
+std::span<const PairKey> BroadPhase::find_pairs(std::span<const Aabb> boxes, std::span<const Frame> X_WS,
+                                                const PairMemory& memory) noexcept {
+  TACTUS_ASSERT(boxes.size() == shapes_.size());
+  raw_count_ = dropped_ = 0;
+  sort_entries(boxes);
+  sweep();
+  test_half_spaces(boxes, X_WS);
+  sort_pairs();
+  if (pair_count_ > capacity_) drop_to_capacity(memory);
+  return {pairs_.data(), pair_count_};
+}
+
+void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
+  if (entries_.empty()) return;
+  Vec3 sum = Vec3::Zero(), sum2 = Vec3::Zero();
+  for (const std::uint32_t s : bounded_) {
+    const Vec3 c = boxes[s].lo + boxes[s].hi;
+    sum += c;
+    sum2 += c.cwiseProduct(c);
+  }
+  const Vec3 spread = sum2 - sum.cwiseProduct(sum) / static_cast<double>(bounded_.size());
+  // The sweep axis changes only for a clearly better one, so that the order stays coherent.
+  for (int a = 0; a < 3; ++a) {
+    if (spread[a] > 1.5 * spread[axis_]) axis_ = a;
+  }
+  const int a1 = (axis_ + 1) % 3, a2 = (axis_ + 2) % 3;
+  for (Entry& e : entries_) {
+    const Aabb& box = boxes[e.shape];
+    e = {box.lo[axis_], box.hi[axis_], box.lo[a1], box.hi[a1], box.lo[a2], box.hi[a2], e.shape};
+  }
+  const auto less = [](const Entry& x, const Entry& y) { return x.lo < y.lo || (x.lo == y.lo && x.shape < y.shape); };
+  std::uint64_t moves = 0;
+  const std::uint64_t budget = 8 * entries_.size() + 64;
+  for (std::size_t i = 1; i < entries_.size(); ++i) {
+    if (!less(entries_[i], entries_[i - 1])) continue;
+    const Entry e = entries_[i];
+    std::size_t j = i;
+    for (; j > 0 && less(e, entries_[j - 1]); --j, ++moves) entries_[j] = entries_[j - 1];
+    entries_[j] = e;
+    if (moves > budget) {  // no coherence (a new scene, a new axis): O(n lg n) instead; std::sort allocates nothing
+      std::sort(entries_.begin(), entries_.end(), less);
+      return;
+    }
+  }
+}
+
+void BroadPhase::sweep() noexcept {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& e = entries_[i];
+    for (std::size_t j = i + 1; j < entries_.size() && entries_[j].lo <= e.hi; ++j) {
+      const Entry& f = entries_[j];
+      if (f.lo1 > e.hi1 || f.hi1 < e.lo1 || f.lo2 > e.hi2 || f.hi2 < e.lo2) continue;
+      add(e.shape, f.shape);
+    }
+  }
+}
+
+void BroadPhase::test_half_spaces(std::span<const Aabb> boxes, std::span<const Frame> X_WS) noexcept {
+  for (const std::uint32_t h : half_spaces_) {
+    const Vec3 nhat_W = X_WS[h].R.col(2);
+    const double offset = nhat_W.dot(X_WS[h].p);
+    for (const std::uint32_t s : bounded_) {
+      const Aabb& box = boxes[s];
+      double lowest = 0;
+      for (int a = 0; a < 3; ++a) lowest += nhat_W[a] * (nhat_W[a] > 0 ? box.lo[a] : box.hi[a]);
+      if (lowest <= offset) add(h, s);
+    }
+  }
+}
+
+bool BroadPhase::may_collide(const BroadShape& a, const BroadShape& b) const noexcept {
+  if (a.body == b.body || !(a.free || b.free) || !(a.group & b.mask) || !(b.group & a.mask)) return false;
+  if (no_collision_.empty()) return true;
+  const auto pair = std::minmax(a.body, b.body);
+  return !std::binary_search(no_collision_.begin(), no_collision_.end(), std::pair<std::uint32_t, std::uint32_t>(pair.first, pair.second));
+}
+
+void BroadPhase::add(std::uint32_t s, std::uint32_t t) noexcept {
+  if (!may_collide(shapes_[s], shapes_[t])) return;
+  if (raw_count_ == raw_.size()) {
+    ++dropped_;
+    return;
+  }
+  raw_[raw_count_++] = s < t ? PairKey{s, t} : PairKey{t, s};
+}
+
+// Counting sort by shape_a, then insertion by shape_b inside each (few) bucket: O(shapes + pairs).
+void BroadPhase::sort_pairs() noexcept {
+  std::fill(bucket_.begin(), bucket_.end(), 0u);
+  for (std::uint32_t i = 0; i < raw_count_; ++i) ++bucket_[raw_[i].shape_a + 1];
+  for (std::size_t s = 1; s < bucket_.size(); ++s) bucket_[s] += bucket_[s - 1];
+  for (std::uint32_t i = 0; i < raw_count_; ++i) pairs_[bucket_[raw_[i].shape_a]++] = raw_[i];
+  std::uint32_t first = 0;
+  for (std::size_t s = 0; s + 1 < bucket_.size(); ++s) {  // bucket_[s] is now the end of bucket s
+    if (bucket_[s] - first > 24) {
+      std::sort(pairs_.begin() + first, pairs_.begin() + bucket_[s]);
+    } else {
+      for (std::uint32_t i = first + 1; i < bucket_[s]; ++i) {
+        const PairKey key = pairs_[i];
+        std::uint32_t j = i;
+        for (; j > first && key < pairs_[j - 1]; --j) pairs_[j] = pairs_[j - 1];
+        pairs_[j] = key;
+      }
+    }
+    first = bucket_[s];
+  }
+  pair_count_ = raw_count_;
+}
+
+void BroadPhase::drop_to_capacity(const PairMemory& memory) noexcept {
+  // First pass: those in contact last tick. raw_ serves as the list that is kept.
+  const auto in_contact = [&memory](const PairKey& key) {
+    const auto records = memory.records();
+    const auto it = std::lower_bound(records.begin(), records.end(), key,
+                                     [](const PairRecord& r, const PairKey& k) { return r.key < k; });
+    return it != records.end() && it->key == key && it->phase != ContactPhase::apart;
+  };
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < pair_count_ && kept < capacity_; ++i) {
+    if (in_contact(pairs_[i])) raw_[kept++] = pairs_[i];
+  }
+  for (std::uint32_t i = 0; i < pair_count_ && kept < capacity_; ++i) {
+    if (!in_contact(pairs_[i])) raw_[kept++] = pairs_[i];
+  }
+  std::sort(raw_.begin(), raw_.begin() + kept);
+  std::copy(raw_.begin(), raw_.begin() + kept, pairs_.begin());
+  dropped_ += pair_count_ - kept;
+  pair_count_ = kept;
+}
+
+}  // namespace tactus

@@ -1,0 +1,58 @@
+// Broad phase: sweep and prune along the axis of largest spread. The order of the last tick is nearly the order of this one, so an
+// insertion sort restores it in about O(n); the pairs come out sorted by key whatever the order was.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/collide/pair_memory.h"
+#include "core/shape/shape.h"
+
+namespace tactus {
+
+// What decides whether two shapes may touch at all.
+struct BroadShape {
+  std::uint32_t body = 0;
+  std::uint32_t group = 1, mask = 0xffffffffu;
+  bool moves = true;        // of a free or kinematic body
+  bool free = true;         // of a free body; two shapes that are both not free never collide
+  bool half_space = false;  // unbounded: tested against every box by its plane
+};
+
+class BroadPhase {
+ public:
+  // shapes as in the model; no_collision: body pairs (a < b), sorted. capacity: Limits::pairs.
+  BroadPhase(std::vector<BroadShape> shapes, std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision, std::uint32_t capacity);
+
+  // Keys of all pairs whose boxes overlap, sorted and unique, at most capacity. Over capacity: pairs that memory has in contact are
+  // kept first, then by key; the rest is counted in dropped(). boxes and frames (for half-spaces) are per shape.
+  // Expected O(n + pairs) by coherence, worst O(n^2).
+  std::span<const PairKey> find_pairs(std::span<const Aabb> boxes, std::span<const Frame> X_WS, const PairMemory& memory) noexcept;
+  [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }
+
+ private:
+  struct Entry {           // packed copy in sweep order: one cache line and a bit
+    double lo, hi;         // along the sweep axis
+    double lo1, hi1, lo2, hi2;
+    std::uint32_t shape;
+  };
+  void sort_entries(std::span<const Aabb> boxes) noexcept;
+  void sweep() noexcept;
+  void test_half_spaces(std::span<const Aabb> boxes, std::span<const Frame> X_WS) noexcept;
+  void add(std::uint32_t s, std::uint32_t t) noexcept;
+  void sort_pairs() noexcept;
+  void drop_to_capacity(const PairMemory& memory) noexcept;
+  [[nodiscard]] bool may_collide(const BroadShape& a, const BroadShape& b) const noexcept;
+
+  std::vector<BroadShape> shapes_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision_;
+  std::vector<std::uint32_t> half_spaces_, bounded_;
+  std::vector<Entry> entries_;
+  std::vector<PairKey> raw_, pairs_;
+  std::vector<std::uint32_t> bucket_;
+  std::uint32_t capacity_, raw_count_ = 0, pair_count_ = 0, dropped_ = 0;
+  int axis_ = 0;
+};
+
+}  // namespace tactus
