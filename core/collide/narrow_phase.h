@@ -26,9 +26,13 @@ struct ContactBuffer {
   bool truncated = false;      // more points than capacity: the deepest were kept
 
   void add(const Vec3& p_WC, double depth) noexcept {
-    if (count < capacity) points[count++] = {p_WC, depth};
-    else truncated = true;
+    if (count < capacity) {
+      points[count++] = {p_WC, depth};
+    } else {
+      add_full(p_WC, depth);
+    }
   }
+  void add_full(const Vec3& p_WC, double depth) noexcept;  // replaces the shallowest if that is shallower
 };
 
 // Finds the contacts of a at X_WA against b at X_WB. count = 0 when they do not overlap (touching counts as depth 0: no point).

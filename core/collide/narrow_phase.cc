@@ -1,0 +1,77 @@
+#include "core/collide/narrow_phase.h"
+
+#include <utility>
+
+#include "core/collide/narrow_table.h"
+
+namespace tactus {
+
+namespace {
+
+void collide_nothing(const Shape&, const Frame&, const Shape&, const Frame&, Witness&, ContactBuffer&) noexcept {}
+
+struct Entry {
+  CollideFn function;
+  const char* name;
+};
+
+#define TACTUS_ENTRY(name) \
+  Entry { collide_##name, "collide_" #name }
+constexpr Entry kNone{nullptr, "swapped"};
+
+// Rows a, columns b, in the order of ShapeKind; below the diagonal the pair is swapped.
+// clang-format off
+constexpr Entry kTable[kShapeKinds][kShapeKinds] = {
+  //              sphere                       box                       capsule                        cylinder                         half_space                         convex
+  /* sphere   */ {TACTUS_ENTRY(sphere_sphere), TACTUS_ENTRY(sphere_box), TACTUS_ENTRY(sphere_capsule),  TACTUS_ENTRY(sphere_cylinder),   TACTUS_ENTRY(sphere_half_space),   TACTUS_ENTRY(sphere_convex)},
+  /* box      */ {kNone,                       TACTUS_ENTRY(box_box),    TACTUS_ENTRY(box_capsule),     TACTUS_ENTRY(box_cylinder),      TACTUS_ENTRY(box_half_space),      TACTUS_ENTRY(box_convex)},
+  /* capsule  */ {kNone,                       kNone,                    TACTUS_ENTRY(capsule_capsule), TACTUS_ENTRY(capsule_cylinder),  TACTUS_ENTRY(capsule_half_space),  TACTUS_ENTRY(capsule_convex)},
+  /* cylinder */ {kNone,                       kNone,                    kNone,                         TACTUS_ENTRY(cylinder_cylinder), TACTUS_ENTRY(cylinder_half_space), TACTUS_ENTRY(cylinder_convex)},
+  /* half_spc */ {kNone,                       kNone,                    kNone,                         kNone,                           TACTUS_ENTRY(nothing),             TACTUS_ENTRY(half_space_convex)},
+  /* convex   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             TACTUS_ENTRY(convex_convex)},
+};
+// clang-format on
+#undef TACTUS_ENTRY
+
+// The witness axis is kept in the frame of the caller's first shape; a swapped call needs it in the other's, reversed.
+Witness swapped(const Witness& witness, const Frame& X_WA, const Frame& X_WB) noexcept {
+  Witness out;
+  out.axis_A.noalias() = -(X_WB.R.transpose() * (X_WA.R * witness.axis_A));
+  out.feature_a = witness.feature_b;
+  out.feature_b = witness.feature_a;
+  return out;
+}
+
+}  // namespace
+
+void ContactBuffer::add_full(const Vec3& p_WC, double depth) noexcept {
+  truncated = true;
+  std::uint32_t shallowest = 0;
+  for (std::uint32_t i = 1; i < count; ++i) {
+    if (points[i].depth < points[shallowest].depth) shallowest = i;
+  }
+  if (count > 0 && points[shallowest].depth < depth) points[shallowest] = {p_WC, depth};
+}
+
+void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
+             ContactBuffer& out) noexcept {
+  out.count = 0;
+  out.nhat_BA_W.setZero();
+  out.all_on_bottom = false;
+  out.truncated = false;
+  if (a.kind <= b.kind) {
+    kTable[static_cast<int>(a.kind)][static_cast<int>(b.kind)].function(a, X_WA, b, X_WB, witness, out);
+    return;
+  }
+  Witness reversed = swapped(witness, X_WA, X_WB);
+  kTable[static_cast<int>(b.kind)][static_cast<int>(a.kind)].function(b, X_WB, a, X_WA, reversed, out);
+  out.nhat_BA_W = -out.nhat_BA_W;
+  witness = swapped(reversed, X_WB, X_WA);
+}
+
+const char* collide_function_name(ShapeKind a, ShapeKind b) noexcept {
+  if (a > b) std::swap(a, b);
+  return kTable[static_cast<int>(a)][static_cast<int>(b)].name;
+}
+
+}  // namespace tactus
