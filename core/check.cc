@@ -9,7 +9,9 @@ namespace {
 std::atomic<AssertHandler> g_handler{nullptr};
 }  // namespace
 
-AssertHandler set_assert_handler(AssertHandler handler) noexcept { return g_handler.exchange(handler); }
+AssertHandler set_assert_handler(AssertHandler handler) noexcept {
+  return g_handler.exchange(handler);
+}
 
 void assert_failed(const char* condition, const char* file, int line) noexcept {
   if (AssertHandler handler = g_handler.exchange(nullptr)) handler(condition, file, line);

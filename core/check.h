@@ -1,7 +1,7 @@
 // The three kinds of check (STYLE: outside data / our own mistake / expensive).
 //   TACTUS_REQUIRE  outside data, at load time only, in scene/ and in programs: throws InputError.
-//   TACTUS_ASSERT   our own mistake; always on. Calls the handler (the server publishes a fault and zero force), then aborts.
-//   TACTUS_DCHECK   costs more than O(1); debug and sanitizer builds only.
+//   TACTUS_ASSERT   our own mistake; always on. Calls the handler (the server publishes a fault and zero force), then
+//   aborts. TACTUS_DCHECK   costs more than O(1); debug and sanitizer builds only.
 #pragma once
 
 #include <stdexcept>
@@ -23,13 +23,13 @@ AssertHandler set_assert_handler(AssertHandler handler) noexcept;
 
 }  // namespace tactus
 
-#define TACTUS_REQUIRE(cond, message)              \
-  do {                                             \
+#define TACTUS_REQUIRE(cond, message)                 \
+  do {                                                \
     if (!(cond)) throw ::tactus::InputError(message); \
   } while (false)
 
-#define TACTUS_ASSERT(cond)                                                      \
-  do {                                                                           \
+#define TACTUS_ASSERT(cond)                                                               \
+  do {                                                                                    \
     if (__builtin_expect(!(cond), 0)) ::tactus::assert_failed(#cond, __FILE__, __LINE__); \
   } while (false)
 

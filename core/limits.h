@@ -1,4 +1,5 @@
-// Every maximum of a world, checked at load; all memory is sized from it once. Full is a reported bit, never an allocation.
+// Every maximum of a world, checked at load; all memory is sized from it once. Full is a reported bit, never an
+// allocation.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +7,14 @@
 namespace tactus {
 
 struct Limits {
-  std::uint32_t bodies = 1024;            // bodies in a scene, the world itself not counted
-  std::uint32_t shapes = 2048;            // collision shapes over all bodies
-  std::uint32_t pairs = 8192;             // shape pairs whose boxes overlap at one time
-  std::uint32_t points_per_pair = 16;     // contact points kept per pair, 4..64; deepest first, then the widest polygon
-  std::uint32_t raw_points_per_pair = 512;  // overlap points looked at per pair before the bottom is taken; >= any hull's vertices
-  std::uint32_t hull_vertices = 256;      // vertices of one convex polyhedron
-  std::uint32_t impact_sweeps = 10;       // passes of sequential impulses in one tick
+  std::uint32_t bodies = 1024;         // bodies in a scene, the world itself not counted
+  std::uint32_t shapes = 2048;         // collision shapes over all bodies
+  std::uint32_t pairs = 8192;          // shape pairs whose boxes overlap at one time
+  std::uint32_t points_per_pair = 16;  // contact points kept per pair, 4..64; deepest first, then the widest polygon
+  std::uint32_t raw_points_per_pair =
+      512;  // overlap points looked at per pair before the bottom is taken; >= any hull's vertices
+  std::uint32_t hull_vertices = 256;  // vertices of one convex polyhedron
+  std::uint32_t impact_sweeps = 10;   // passes of sequential impulses in one tick
 };
 
 }  // namespace tactus

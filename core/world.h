@@ -1,10 +1,13 @@
-// The front door of core: a scene that can be stepped, pushed, saved and restored. One World per thread; nothing here locks.
+// The front door of core: a scene that can be stepped, pushed, saved and restored. One World per thread; nothing here
+// locks.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/contact/contact_model.h"
@@ -24,17 +27,22 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Adds a force at the mass centre of body b, F_Bcm_W [N m, N], to this tick's sum. Taken by the next step() and then forgotten.
+  // Adds a force at the mass centre of body b, F_Bcm_W [N m, N], to this tick's sum. Taken by the next step() and then
+  // forgotten.
   void apply(BodyIndex b, const SpatialForce& F_Bcm_W) noexcept;
   // Advances by h: kinematics, broad phase, narrow phase, model.advance, finish. Allocates nothing.
   StepReport step() noexcept;
 
-  // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this build.
+  // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this
+  // build.
   bool set_model(ContactModelKind kind) noexcept;
   [[nodiscard]] static bool has_model(ContactModelKind kind) noexcept;
-  // Keys: gains ("auto", "paper", or "kp,kv,ki"), alpha, beta, lambda, gravity_m_per_s2 ("x,y,z"), impact_epsilon_m_per_s,
-  // overlap_relax_time_s, overlap_relax_speed_m_per_s. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses text).
+  // Keys: gains ("auto", "paper", or "kp,kv,ki"), alpha, beta, lambda, gravity_m_per_s2 ("x,y,z"),
+  // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s. False: unknown key or a value out of
+  // range; nothing changed. Not for the tick thread (parses text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
+  // All keys with their present values, as parse_parameter reads them.
+  static std::vector<std::pair<std::string, std::string>> list_parameters(const Parameters& parameters);
   void set_parameters(const Parameters& parameters) noexcept { parameters_ = parameters; }
   [[nodiscard]] const Parameters& parameters() const noexcept { return parameters_; }
 
@@ -52,19 +60,23 @@ class World {
   [[nodiscard]] const ContactSet& contacts() const noexcept { return contacts_; }
   [[nodiscard]] const Vec3& contact_force(std::uint32_t point) const noexcept { return contact_forces_[point].force; }
   // Moves a body: for kinematic bodies and tests. V_WB is that of B's origin.
-  void set_body(BodyIndex b, const Pose& X_WB, const SpatialVelocity& V_WB) noexcept { tactus::set_body(*model_, state_, b, X_WB, V_WB); }
-  // Bytes that a snapshot needs when serialised, and the two directions. A serialised state belongs to one scene and one build.
+  void set_body(BodyIndex b, const Pose& X_WB, const SpatialVelocity& V_WB) noexcept {
+    tactus::set_body(*model_, state_, b, X_WB, V_WB);
+  }
+  // Bytes that a snapshot needs when serialised, and the two directions. A serialised state belongs to one scene and
+  // one build.
   [[nodiscard]] std::vector<std::uint8_t> serialise(const State& state) const;
   [[nodiscard]] bool deserialise(std::span<const std::uint8_t> bytes, State& out) const;
 
  private:
   void find_contacts(StepReport& report) noexcept;
+  void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;
 
   std::unique_ptr<const Model> model_;
   Limits limits_;
   Parameters parameters_;
-  State state_, initial_, last_good_;
+  State state_, initial_;
   Kinematics kinematics_;
   std::unique_ptr<BroadPhase> broad_phase_;
   std::vector<std::unique_ptr<ContactModel>> contact_models_;
@@ -73,6 +85,7 @@ class World {
   std::vector<Manifold> manifolds_;
   std::vector<ContactPoint> points_;
   std::vector<ContactPoint> raw_points_;
+  std::vector<std::uint32_t> chosen_;
   std::vector<SpatialForce> contact_forces_;
   std::vector<PairRecord> pair_scratch_;
   ContactSet contacts_;

@@ -11,8 +11,8 @@ namespace {
 constexpr std::uint32_t kRawFactor = 2;  // pairs looked at before the capacity cut
 }
 
-BroadPhase::BroadPhase(std::vector<BroadShape> shapes, std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision,
-                       std::uint32_t capacity)
+BroadPhase::BroadPhase(std::vector<BroadShape> shapes,
+                       std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision, std::uint32_t capacity)
     : shapes_(std::move(shapes)), no_collision_(std::move(no_collision)), capacity_(capacity) {
   for (std::uint32_t s = 0; s < shapes_.size(); ++s) (shapes_[s].half_space ? half_spaces_ : bounded_).push_back(s);
   entries_.resize(bounded_.size());
@@ -96,7 +96,8 @@ bool BroadPhase::may_collide(const BroadShape& a, const BroadShape& b) const noe
   if (a.body == b.body || !(a.free || b.free) || !(a.group & b.mask) || !(b.group & a.mask)) return false;
   if (no_collision_.empty()) return true;
   const auto pair = std::minmax(a.body, b.body);
-  return !std::binary_search(no_collision_.begin(), no_collision_.end(), std::pair<std::uint32_t, std::uint32_t>(pair.first, pair.second));
+  return !std::binary_search(no_collision_.begin(), no_collision_.end(),
+                             std::pair<std::uint32_t, std::uint32_t>(pair.first, pair.second));
 }
 
 void BroadPhase::add(std::uint32_t s, std::uint32_t t) noexcept {

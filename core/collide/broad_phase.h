@@ -1,5 +1,5 @@
-// Broad phase: sweep and prune along the axis of largest spread. The order of the last tick is nearly the order of this one, so an
-// insertion sort restores it in about O(n); the pairs come out sorted by key whatever the order was.
+// Broad phase: sweep and prune along the axis of largest spread. The order of the last tick is nearly the order of this
+// one, so an insertion sort restores it in about O(n); the pairs come out sorted by key whatever the order was.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,19 @@ struct BroadShape {
 class BroadPhase {
  public:
   // shapes as in the model; no_collision: body pairs (a < b), sorted. capacity: Limits::pairs.
-  BroadPhase(std::vector<BroadShape> shapes, std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision, std::uint32_t capacity);
+  BroadPhase(std::vector<BroadShape> shapes, std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision,
+             std::uint32_t capacity);
 
-  // Keys of all pairs whose boxes overlap, sorted and unique, at most capacity. Over capacity: pairs that memory has in contact are
-  // kept first, then by key; the rest is counted in dropped(). boxes and frames (for half-spaces) are per shape.
-  // Expected O(n + pairs) by coherence, worst O(n^2).
-  std::span<const PairKey> find_pairs(std::span<const Aabb> boxes, std::span<const Frame> X_WS, const PairMemory& memory) noexcept;
+  // Keys of all pairs whose boxes overlap, sorted and unique, at most capacity. Over capacity: pairs that memory has in
+  // contact are kept first, then by key; the rest is counted in dropped(). boxes and frames (for half-spaces) are per
+  // shape. Expected O(n + pairs) by coherence, worst O(n^2).
+  std::span<const PairKey> find_pairs(std::span<const Aabb> boxes, std::span<const Frame> X_WS,
+                                      const PairMemory& memory) noexcept;
   [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }
 
  private:
-  struct Entry {           // packed copy in sweep order: one cache line and a bit
-    double lo, hi;         // along the sweep axis
+  struct Entry {    // packed copy in sweep order: one cache line and a bit
+    double lo, hi;  // along the sweep axis
     double lo1, hi1, lo2, hi2;
     std::uint32_t shape;
   };

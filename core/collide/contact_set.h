@@ -1,4 +1,5 @@
-// What collision finds in one tick: manifolds of contact points. Thrown away each tick; what survives is in pair_memory.h.
+// What collision finds in one tick: manifolds of contact points. Thrown away each tick; what survives is in
+// pair_memory.h.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ struct ContactPoint {
 };
 
 struct Manifold {
-  Vec3 nhat_BA_W;              // unit normal, from B into A
-  std::uint32_t pair;          // record in PairMemory
+  Vec3 nhat_BA_W;                  // unit normal, from B into A
+  std::uint32_t pair;              // record in PairMemory
   std::uint32_t shape_a, shape_b;  // shape_a < shape_b
   std::uint32_t body_a, body_b;
   std::uint32_t first, count;  // points

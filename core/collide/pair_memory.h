@@ -1,5 +1,5 @@
-// What a pair of shapes remembers between ticks. One fixed-size record for all contact models: a common part and a block that
-// belongs to the model. Part of State: a snapshot without it would break the replay.
+// What a pair of shapes remembers between ticks. One fixed-size record for all contact models: a common part and a
+// block that belongs to the model. Part of State: a snapshot without it would break the replay.
 #pragma once
 
 #include <array>
@@ -13,8 +13,9 @@
 
 namespace tactus {
 
-// Drumwright Fig. 2. apart -> impacting when a new contact approaches faster than epsilon; -> resting when it does not, or when the
-// impact is done. resting stays until the pair separates; a resting pair impacts again only when a third body hits one of the two.
+// Drumwright Fig. 2. apart -> impacting when a new contact approaches faster than epsilon; -> resting when it does not,
+// or when the impact is done. resting stays until the pair separates; a resting pair impacts again only when a third
+// body hits one of the two.
 enum class ContactPhase : std::uint8_t { apart = 0, impacting = 1, resting = 2 };
 
 // Identifies a pair: shape_a < shape_b. Ordered by a, then b.
@@ -28,13 +29,15 @@ struct PairRecord {
   PairKey key;
   ContactPhase phase = ContactPhase::apart;
   std::uint8_t reserved[3] = {};
-  std::uint32_t age = 0;          // ticks in contact without interruption
+  std::uint32_t age = 0;  // ticks in contact without interruption
   Witness witness;
-  std::array<double, 16> model{};  // the present contact model's block; all zero on first contact and after a switch of model
+  std::array<double, 16>
+      model{};  // the present contact model's block; all zero on first contact and after a switch of model
 };
 static_assert(std::is_trivially_destructible_v<PairRecord>);
 
-// The model's view of its block. T is a plain struct of at most 16 doubles, for which all zero means "remembers nothing".
+// The model's view of its block. T is a plain struct of at most 16 doubles, for which all zero means "remembers
+// nothing".
 template <typename T>
 T load_block(const PairRecord& record) noexcept {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(record.model));
@@ -59,8 +62,8 @@ class PairMemory {
   const PairRecord& operator[](std::uint32_t i) const noexcept { return records_[i]; }
   [[nodiscard]] std::span<const PairRecord> records() const noexcept { return {records_.data(), size_}; }
 
-  // Makes the memory hold exactly these keys (sorted, unique, at most capacity): kept records survive, new ones start empty.
-  // O(n) and no copy when nothing changed. scratch: room for capacity records.
+  // Makes the memory hold exactly these keys (sorted, unique, at most capacity): kept records survive, new ones start
+  // empty. O(n) and no copy when nothing changed. scratch: room for capacity records.
   void match(std::span<const PairKey> keys, PairRecord* scratch) noexcept;
   // Clears every record's model block (a switch of contact model); phases, ages and witnesses stay.
   void clear_model_blocks() noexcept;

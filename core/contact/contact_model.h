@@ -1,5 +1,6 @@
-// The one interface of all contact models: given state, contacts and applied forces, advance by h. Penalty models call the shared
-// integrator with their force law; time steppers call the shared contact problem and a solver. One virtual call a tick.
+// The one interface of all contact models: given state, contacts and applied forces, advance by h. Penalty models call
+// the shared integrator with their force law; time steppers call the shared contact problem and a solver. One virtual
+// call a tick.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@ namespace tactus {
 
 // What happened in one tick. Full is a reported number, never an error.
 struct StepReport {
-  std::uint32_t contacts = 0;           // points that collision kept
+  std::uint32_t contacts = 0;  // points that collision kept
   std::uint32_t manifolds = 0;
-  std::uint32_t points_dropped = 0;     // over Limits::points_per_pair (or its raw stage)
-  std::uint32_t pairs_dropped = 0;      // over Limits::pairs
-  std::uint32_t impacts = 0;            // manifolds that got an impulse
-  std::uint32_t sweeps_exhausted = 0;   // 1: impact sweeps stopped at the limit
+  std::uint32_t points_dropped = 0;    // over Limits::points_per_pair (or its raw stage)
+  std::uint32_t pairs_dropped = 0;     // over Limits::pairs
+  std::uint32_t impacts = 0;           // manifolds that got an impulse
+  std::uint32_t sweeps_exhausted = 0;  // 1: impact sweeps stopped at the limit
   std::uint32_t solver_failures = 0;
-  std::uint32_t bodies_frozen = 0;      // this tick
-  BodyIndex frozen_body = kNoBody;      // one of them
-  double depth_max = 0;                 // [m]
+  std::uint32_t bodies_frozen = 0;  // this tick
+  BodyIndex frozen_body = kNoBody;  // one of them
+  double depth_max = 0;             // [m]
 };
 
 // Everything a model needs for one tick besides State. Valid during advance() only.
@@ -32,11 +33,11 @@ struct Tick {
   const Model& model;
   const Parameters& parameters;
   const Limits& limits;
-  double h;                             // [s]
+  double h;  // [s]
   const ContactSet& contacts;
-  const Kinematics& kinematics;         // frames and inverse inertias at the start of the tick
-  const SpatialForce* applied;          // per body, F_Bcm_W, commands only (gravity comes on top)
-  SpatialForce* contact_force;          // per contact point: force on A at the point, for publishing (torque unused); may be null
+  const Kinematics& kinematics;  // frames and inverse inertias at the start of the tick
+  const SpatialForce* applied;   // per body, F_Bcm_W, commands only (gravity comes on top)
+  SpatialForce* contact_force;   // per contact point: force on A at the point, for publishing (torque unused)
   Arena& arena;
 };
 

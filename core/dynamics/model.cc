@@ -21,7 +21,9 @@ namespace {
 constexpr std::array<const char*, 7> kContactModelNames{"penalty", "deepest", "lcp", "st", "ap", "lnc", "peg"};
 }  // namespace
 
-const char* to_string(ContactModelKind kind) noexcept { return kContactModelNames[static_cast<std::size_t>(kind)]; }
+const char* to_string(ContactModelKind kind) noexcept {
+  return kContactModelNames[static_cast<std::size_t>(kind)];
+}
 
 bool parse_contact_model(const std::string& name, ContactModelKind& out) noexcept {
   for (std::size_t i = 0; i < kContactModelNames.size(); ++i) {

@@ -1,4 +1,5 @@
-// Model: everything about a scene that does not change while it runs. Built by scene/, constant afterwards; State refers to it by index.
+// Model: everything about a scene that does not change while it runs. Built by scene/, constant afterwards; State
+// refers to it by index.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ enum class BodyMode : std::uint8_t {
 };
 const char* to_string(BodyMode mode) noexcept;
 
-// Prescribed harmonic velocity of a kinematic body, on top of its constant one: v = amplitude * w * cos(w t), w = 2 pi f.
+// Prescribed harmonic velocity of a kinematic body, on top of its constant one: v = amplitude * w * cos(w t), w = 2 pi
+// f.
 struct HarmonicMotion {
   Vec3 amplitude_W = Vec3::Zero();        // [m]
   Vec3 angle_amplitude_W = Vec3::Zero();  // [rad]
@@ -30,16 +32,16 @@ struct HarmonicMotion {
 };
 
 struct Body {
-  std::string name;              // [A-Za-z0-9_.-]{1,64}, unique; world-fixed geometry belongs to a fixed body
+  std::string name;  // [A-Za-z0-9_.-]{1,64}, unique; world-fixed geometry belongs to a fixed body
   BodyMode mode = BodyMode::free;
-  double mass = 0, inv_mass = 0;  // [kg]; inv_mass 0 unless free
-  Mat3 I_BBcm = Mat3::Zero();     // about the mass centre, in B [kg m^2]
-  Mat3 inv_I_BBcm = Mat3::Zero(); // zero unless free
-  bool spherical_inertia = false; // equal principal moments: no gyroscopic term; set by finish_model()
-  Vec3 p_BBcm = Vec3::Zero();     // mass centre in the user's body frame B [m]
-  HarmonicMotion motion;          // kinematic only
-  double force_limit = 1e4;       // wrench channel [N]
-  double torque_limit = 1e4;      // wrench channel [N m]
+  double mass = 0, inv_mass = 0;   // [kg]; inv_mass 0 unless free
+  Mat3 I_BBcm = Mat3::Zero();      // about the mass centre, in B [kg m^2]
+  Mat3 inv_I_BBcm = Mat3::Zero();  // zero unless free
+  bool spherical_inertia = false;  // equal principal moments: no gyroscopic term; set by finish_model()
+  Vec3 p_BBcm = Vec3::Zero();      // mass centre in the user's body frame B [m]
+  HarmonicMotion motion;           // kinematic only
+  double force_limit = 1e4;        // wrench channel [N]
+  double torque_limit = 1e4;       // wrench channel [N m]
   double gravity_scale = 1;
   std::uint32_t first_shape = 0, shape_count = 0;
 };
@@ -47,11 +49,11 @@ struct Body {
 struct ShapeInstance {
   Shape shape;
   BodyIndex body = 0;
-  Pose X_BcmS;                   // of the shape in the frame (mass centre, axes of B)
-  bool shape_at_centre = false;  // X_BcmS is the identity: set by finish_model(), saves a product a tick
-  std::uint32_t material = 0;    // into Model::materials
+  Pose X_BcmS;                                  // of the shape in the frame (mass centre, axes of B)
+  bool shape_at_centre = false;                 // X_BcmS is the identity: set by finish_model(), saves a product a tick
+  std::uint32_t material = 0;                   // into Model::materials
   std::uint32_t group = 1, mask = 0xffffffffu;  // two shapes collide when each's group meets the other's mask
-  std::string colour;            // "#rrggbb" or empty; for viewers
+  std::string colour;                           // "#rrggbb" or empty; for viewers
 };
 
 // Gains of the penalty force, given per material or per scene.
@@ -62,25 +64,26 @@ enum class GainLaw : std::uint8_t {
 };
 struct Gains {
   GainLaw law = GainLaw::automatic;
-  double alpha = 1, beta = 1;      // automatic; stable for alpha + 2 beta < 4
-  double kp = 0, kv = 0, ki = 0;   // explicit [N/m], [N s/m], [N/m per tick of summed depth]
-  double lambda = 0.9;             // forgetting factor of eq. 2, 0 < lambda < 1
-  bool divide_by_points = true;    // eq. 1's division by r
+  double alpha = 1, beta = 1;     // automatic; stable for alpha + 2 beta < 4
+  double kp = 0, kv = 0, ki = 0;  // explicit [N/m], [N s/m], [N/m per tick of summed depth]
+  double lambda = 0.9;            // forgetting factor of eq. 2, 0 < lambda < 1
+  bool divide_by_points = true;   // eq. 1's division by r
 };
 
 struct Friction {
   double mu_static = 0.5, mu_dynamic = 0.5;
-  double viscous = 0;              // [N s/m]
-  double stribeck_velocity = 0;    // [m/s]; 0 = no Stribeck effect
+  double viscous = 0;            // [N s/m]
+  double stribeck_velocity = 0;  // [m/s]; 0 = no Stribeck effect
 };
 
 struct Material {
   std::string name;
-  double restitution = 0;          // 0..1
+  double restitution = 0;  // 0..1
   Friction friction;
 };
 
-// What holds where two materials meet: given pairs first, otherwise combined (friction: geometric mean; restitution: larger).
+// What holds where two materials meet: given pairs first, otherwise combined (friction: geometric mean; restitution:
+// larger).
 struct SurfacePair {
   double restitution = 0;
   Friction friction;
@@ -96,21 +99,21 @@ bool parse_contact_model(const std::string& name, ContactModelKind& out) noexcep
 // Set at run time too (World::set_parameter).
 struct Parameters {
   Gains gains;
-  Vec3 gravity_W = Vec3(0, 0, -9.81);      // [m/s^2]
-  double impact_epsilon = 1e-3;            // Fig. 2: a new contact that approaches faster is an impact [m/s]
-  double overlap_relax_time = 0.02;        // an overlap found at first contact is worked off with this time constant [s] ...
-  double overlap_relax_speed = 1.0;        // ... but never faster than this [m/s]
+  Vec3 gravity_W = Vec3(0, 0, -9.81);  // [m/s^2]
+  double impact_epsilon = 1e-3;        // Fig. 2: a new contact that approaches faster is an impact [m/s]
+  double overlap_relax_time = 0.02;  // an overlap found at first contact is worked off with this time constant [s] ...
+  double overlap_relax_speed = 1.0;  // ... but never faster than this [m/s]
 };
 
 struct Model {
   std::string name, title;
-  double step = 1e-3;              // h [s]
+  double step = 1e-3;  // h [s]
   Integrator integrator = Integrator::semi_implicit_euler;
   ContactModelKind contact_model = ContactModelKind::penalty;
   Parameters parameters;
-  bool planar = false;             // x-y plane: integrators drop z, w_x, w_y
+  bool planar = false;  // x-y plane: integrators drop z, w_x, w_y
   std::uint64_t seed = 1;
-  double settle = 0;               // measurements start here [s]
+  double settle = 0;  // measurements start here [s]
 
   std::vector<Body> bodies;
   std::vector<ShapeInstance> shapes;

@@ -1,4 +1,5 @@
-// State: all that changes from tick to tick, flat and copyable. Copying a State is the snapshot; pair memory is part of it.
+// State: all that changes from tick to tick, flat and copyable. Copying a State is the snapshot; pair memory is part of
+// it.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,12 @@
 
 namespace tactus {
 
-// q holds 7 numbers a body: p_WBcm, q_WB as w x y z. v holds 6: v_WBcm, w_WB, both in W. The pose kept is that of the mass centre
-// with the axes of B; the user's frame B is reached by body_pose() and body_velocity().
+// q holds 7 numbers a body: p_WBcm, q_WB as w x y z. v holds 6: v_WBcm, w_WB, both in W. The pose kept is that of the
+// mass centre with the axes of B; the user's frame B is reached by body_pose() and body_velocity().
 struct State {
   std::uint64_t tick = 0;
-  double time = 0;                 // simulated [s]
-  std::uint64_t random = 0;        // state of the seeded generator
+  double time = 0;           // simulated [s]
+  std::uint64_t random = 0;  // state of the seeded generator
   ContactModelKind contact_model = ContactModelKind::penalty;
   std::vector<double> q, v;
   std::vector<std::uint8_t> frozen;  // a body that became non-finite stands at its last good pose
@@ -23,7 +24,9 @@ struct State {
   [[nodiscard]] std::uint32_t body_count() const noexcept { return static_cast<std::uint32_t>(frozen.size()); }
 
   [[nodiscard]] Vec3 p_WBcm(BodyIndex b) const noexcept { return Vec3(q[7 * b], q[7 * b + 1], q[7 * b + 2]); }
-  [[nodiscard]] Quat q_WB(BodyIndex b) const noexcept { return Quat(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]); }
+  [[nodiscard]] Quat q_WB(BodyIndex b) const noexcept {
+    return Quat(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]);
+  }
   [[nodiscard]] Vec3 v_WBcm(BodyIndex b) const noexcept { return Vec3(v[6 * b], v[6 * b + 1], v[6 * b + 2]); }
   [[nodiscard]] Vec3 w_WB(BodyIndex b) const noexcept { return Vec3(v[6 * b + 3], v[6 * b + 4], v[6 * b + 5]); }
   void set_pose(BodyIndex b, const Vec3& p_WBcm_new, const Quat& q_WB_new) noexcept {
@@ -46,7 +49,8 @@ void set_body(const Model& model, State& state, BodyIndex b, const Pose& X_WB, c
 // The model's initial state with room for pair_capacity pairs.
 State initial_state(const Model& model, std::uint32_t pair_capacity);
 
-// 64-bit hash over every bit that decides the future (q, v, tick, frozen, contact model, pair memory). O(bodies + pairs).
+// 64-bit hash over every bit that decides the future (q, v, tick, frozen, contact model, pair memory). O(bodies +
+// pairs).
 std::uint64_t state_hash(const State& state) noexcept;
 
 // Kinetic energy of the free bodies [J].

@@ -29,7 +29,7 @@ struct Frame {
   [[nodiscard]] Vec3 to_local(const Vec3& p_W) const noexcept { return R.transpose() * (p_W - p); }
 };
 
-struct SpatialForce {  // F_Bq_W: at a point q, expressed in W
+struct SpatialForce {          // F_Bq_W: at a point q, expressed in W
   Vec3 torque = Vec3::Zero();  // [N m]
   Vec3 force = Vec3::Zero();   // [N]
 };
@@ -39,8 +39,8 @@ struct SpatialVelocity {  // V_WBq: of the point of B at q, in W
   Vec3 v = Vec3::Zero();  // [m/s]
 };
 
-// Two unit vectors that complete the unit vector n to a right-handed basis (t1, t2, n). Deterministic, no branch on noise
-// but at n.z = 0 (Duff et al. 2017).
+// Two unit vectors that complete the unit vector n to a right-handed basis (t1, t2, n). Deterministic, no branch on
+// noise but at n.z = 0 (Duff et al. 2017).
 inline void tangent_basis(const Vec3& n, Vec3& t1, Vec3& t2) noexcept {
   const double sign = std::copysign(1.0, n.z());
   const double a = -1.0 / (sign + n.z());
@@ -49,8 +49,8 @@ inline void tangent_basis(const Vec3& n, Vec3& t1, Vec3& t2) noexcept {
   t2 = Vec3(b, sign + n.y() * n.y() * a, -n.y());
 }
 
-// Rotation by the vector phi [rad] in the world frame applied to q: exp(phi) q, normalised. Series for the small angles of one
-// tick, so no libm call decides a bit.
+// Rotation by the vector phi [rad] in the world frame applied to q: exp(phi) q, normalised. Series for the small angles
+// of one tick, so no libm call decides a bit.
 inline Quat rotate_by(const Vec3& phi, const Quat& q) noexcept {
   const double a2 = 0.25 * phi.squaredNorm();  // (angle/2)^2
   double c, s;                                 // cos(angle/2), sin(angle/2)/angle

@@ -1,0 +1,89 @@
+#include "core/contact/impact.h"
+
+#include <Eigen/LU>
+#include <algorithm>
+
+namespace tactus {
+
+namespace {
+
+// Effect of a unit impulse at lever r on the velocity there: 1/m - [r] I^-1 [r].
+Mat3 mobility(const BodyKinematics& k, const Vec3& r) noexcept {
+  if (k.inv_mass == 0) return Mat3::Zero();
+  const Mat3 rx = skew(r);
+  Mat3 K = -(rx * k.inv_I_W * rx);
+  K.diagonal().array() += k.inv_mass;
+  return K;
+}
+
+Vec3 point_velocity(const State& state, const BodyKinematics& k, BodyIndex b, const Vec3& p_WC) noexcept {
+  return state.v_WBcm(b) + state.w_WB(b).cross(p_WC - k.X_WBcm.p);
+}
+
+void apply_impulse(const BodyKinematics& k, BodyIndex b, const Vec3& p_WC, const Vec3& j, State& state) noexcept {
+  if (k.inv_mass == 0) return;
+  state.set_velocity(b, state.v_WBcm(b) + k.inv_mass * j, state.w_WB(b) + k.inv_I_W * (p_WC - k.X_WBcm.p).cross(j));
+}
+
+}  // namespace
+
+Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double restitution, double mu) noexcept {
+  const double v_n = nhat.dot(v_rel);
+  if (v_n >= 0) return Vec3::Zero();
+  const double bounce = -(1 + restitution) * v_n;  // wanted change of the normal velocity
+  const double K_nn = nhat.dot(K * nhat);
+  if (K_nn <= 0) return Vec3::Zero();
+  Vec3 j = nhat * (bounce / K_nn);
+  if (mu > 0) {
+    const Vec3 v_t = v_rel - v_n * nhat;
+    const Vec3 stick = K.inverse() * (bounce * nhat - v_t);
+    const double stick_n = nhat.dot(stick);
+    if (stick_n > 0 && (stick - stick_n * nhat).norm() <= mu * stick_n) {
+      j = stick;
+    } else if (const double speed = v_t.norm(); speed > 0) {
+      const Vec3 direction = nhat - (mu / speed) * v_t;
+      const double K_nd = nhat.dot(K * direction);
+      if (K_nd > 0) j = direction * (bounce / K_nd);
+    }
+  }
+  // Energy gained = j.v + j.K.j / 2 along the impulse: scale back to the elastic limit where it would be positive.
+  const double work = j.dot(v_rel), half_square = 0.5 * j.dot(K * j);
+  if (work + half_square > 0) j *= work < 0 ? -work / half_square : 0.0;
+  return j;
+}
+
+ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, double epsilon, std::uint32_t max_sweeps,
+                             const Kinematics& kinematics, std::uint32_t* body_stamp, State& state) noexcept {
+  ImpactResult result;
+  std::fill(body_stamp, body_stamp + state.body_count(), 0u);
+  bool any = true;
+  for (std::uint32_t sweep = 0; any; ++sweep) {
+    if (sweep == max_sweeps) {
+      result.exhausted = true;
+      break;
+    }
+    any = false;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ImpactContact& c = contacts[i];
+      const bool third_body = body_stamp[c.a] != c.stamp_a || body_stamp[c.b] != c.stamp_b;
+      if (!c.pending && !third_body) continue;
+      c.pending = false;
+      c.stamp_a = body_stamp[c.a], c.stamp_b = body_stamp[c.b];
+      const BodyKinematics &ka = kinematics.bodies[c.a], &kb = kinematics.bodies[c.b];
+      const Vec3 v_rel = point_velocity(state, ka, c.a, c.p_WC) - point_velocity(state, kb, c.b, c.p_WC);
+      if (c.nhat_BA_W.dot(v_rel) >= -epsilon) continue;
+      const Mat3 K = mobility(ka, c.p_WC - ka.X_WBcm.p) + mobility(kb, c.p_WC - kb.X_WBcm.p);
+      const Vec3 j = collision_impulse(K, v_rel, c.nhat_BA_W, c.restitution, c.mu);
+      apply_impulse(ka, c.a, c.p_WC, j, state);
+      apply_impulse(kb, c.b, c.p_WC, -j, state);
+      // Only bodies that can move carry the news of a hit; a fixed floor does not.
+      if (ka.inv_mass > 0) c.stamp_a = ++body_stamp[c.a];
+      if (kb.inv_mass > 0) c.stamp_b = ++body_stamp[c.b];
+      c.hit = any = true;
+      ++result.impulses;
+    }
+  }
+  return result;
+}
+
+}  // namespace tactus

@@ -1,0 +1,251 @@
+#include "core/contact/penalty.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/contact/bottom_points.h"
+#include "core/dynamics/integrator.h"
+
+namespace tactus {
+
+struct PenaltyModel::Scratch {
+  PenaltyContact* contacts;
+  ImpactContact* impacts;
+  PenaltyMemory* memory;
+  std::uint32_t* manifolds_on_body;
+  std::uint32_t count;
+};
+
+namespace {
+
+// Depths of one level of III-A: differences below this fraction of the deepest are noise of a flat face.
+constexpr double kLevelTolerance = 1e-3;
+
+double approach_speed(const Tick& tick, const State& state, const Manifold& m, const Vec3& p_WC) noexcept {
+  const Vec3& x_a = tick.kinematics.bodies[m.body_a].X_WBcm.p;
+  const Vec3& x_b = tick.kinematics.bodies[m.body_b].X_WBcm.p;
+  const Vec3 v_rel = state.v_WBcm(m.body_a) + state.w_WB(m.body_a).cross(p_WC - x_a) - state.v_WBcm(m.body_b) -
+                     state.w_WB(m.body_b).cross(p_WC - x_b);
+  return m.nhat_BA_W.dot(v_rel);  // > 0 separating
+}
+
+}  // namespace
+
+StepReport PenaltyModel::advance(const Tick& tick, State& state) noexcept {
+  StepReport report;
+  Scratch s{};
+  s.count = tick.contacts.manifold_count;
+  s.contacts = tick.arena.take<PenaltyContact>(s.count);
+  s.impacts = tick.arena.take<ImpactContact>(s.count);
+  s.memory = tick.arena.take<PenaltyMemory>(s.count);
+  s.manifolds_on_body = tick.arena.take<std::uint32_t>(state.body_count());
+  choose_points(tick, s);
+  update_phases(tick, state, s);
+  collide(tick, state, s, report);
+  prepare(tick, state, s);
+  integrate(tick, state, s);
+  remember(tick, state, s);
+  return report;
+}
+
+// Bottom points (III-A), or the deepest one; counts the manifolds on each body.
+void PenaltyModel::choose_points(const Tick& tick, Scratch& s) const noexcept {
+  std::fill(s.manifolds_on_body, s.manifolds_on_body + tick.model.bodies.size(), 0u);
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    PenaltyContact& c = s.contacts[i];
+    c.a = m.body_a, c.b = m.body_b;
+    c.pair = m.pair;
+    c.nhat_BA_W = m.nhat_BA_W;
+    c.points = tick.contacts.points + m.first;
+    ++s.manifolds_on_body[c.a];
+    ++s.manifolds_on_body[c.b];
+    auto* chosen = tick.arena.take<std::uint32_t>(m.count);
+    if (deepest_only_) {
+      const auto deeper = [](const ContactPoint& x, const ContactPoint& y) { return x.depth < y.depth; };
+      chosen[0] = static_cast<std::uint32_t>(std::max_element(c.points, c.points + m.count, deeper) - c.points);
+      c.count = 1;
+    } else if (m.all_on_bottom) {
+      for (std::uint32_t k = 0; k < m.count; ++k) chosen[k] = k;
+      c.count = m.count;
+    } else {
+      c.count = bottom_points(m.nhat_BA_W, c.points, m.count, kLevelTolerance * m.depth_max, chosen, tick.arena);
+    }
+    c.chosen = chosen;
+    c.p_ref = c.points[chosen[0]].p_WC;
+  }
+}
+
+// Fig. 2: a new contact that approaches anywhere faster than epsilon is an impact; otherwise it rests at once.
+void PenaltyModel::update_phases(const Tick& tick, const State& state, Scratch& s) const noexcept {
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    const PenaltyContact& c = s.contacts[i];
+    const SurfacePair& surface =
+        tick.model.surface(tick.model.shapes[m.shape_a].material, tick.model.shapes[m.shape_b].material);
+    ImpactContact& impact = s.impacts[i];
+    impact = {m.body_a, m.body_b, m.nhat_BA_W, c.p_ref, surface.restitution, surface.friction.mu_dynamic,
+              false,    false,    0,           0};
+    Vec3 sum = Vec3::Zero();
+    for (std::uint32_t k = 1; k < c.count; ++k) sum += c.points[c.chosen[k]].p_WC - c.p_ref;
+    impact.p_WC = c.p_ref + sum / c.count;
+    if (state.pairs[m.pair].phase == ContactPhase::resting) continue;
+    for (std::uint32_t k = 0; k < c.count && !impact.pending; ++k) {
+      impact.pending = approach_speed(tick, state, m, c.points[c.chosen[k]].p_WC) < -tick.parameters.impact_epsilon;
+    }
+  }
+}
+
+void PenaltyModel::collide(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept {
+  const bool any = std::any_of(s.impacts, s.impacts + s.count, [](const ImpactContact& c) { return c.pending; });
+  if (!any) return;
+  auto* stamps = tick.arena.take<std::uint32_t>(state.body_count());
+  const ImpactResult result = resolve_impacts(s.impacts, s.count, tick.parameters.impact_epsilon,
+                                              tick.limits.impact_sweeps, tick.kinematics, stamps, state);
+  report.impacts = static_cast<std::uint32_t>(
+      std::count_if(s.impacts, s.impacts + s.count, [](const ImpactContact& c) { return c.hit; }));
+  report.sweeps_exhausted = result.exhausted ? 1 : 0;
+}
+
+// Memory, gains and friction springs of this tick.
+void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) const noexcept {
+  const Gains& gains = tick.parameters.gains;
+  const double h = tick.h;
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    PenaltyContact& c = s.contacts[i];
+    const PairRecord& record = state.pairs[m.pair];
+    const bool is_new = record.phase == ContactPhase::apart;
+    PenaltyMemory memory = load_block<PenaltyMemory>(record);
+    if (gains.law == GainLaw::automatic) {
+      // An overlap that was there before there was a force (an impact between ticks, a bad start) is worked off gently
+      // (NOTES 5).
+      if (is_new) memory.offset = m.depth_max;
+      c.offset = memory.offset;
+      automatic_gains(gains, h, tick.kinematics, state, s.manifolds_on_body[c.a], s.manifolds_on_body[c.b], c);
+    } else {
+      memory.offset = c.offset = 0;
+      const double mass = tick.model.bodies[c.a].mass * (tick.kinematics.bodies[c.a].inv_mass > 0) +
+                          tick.model.bodies[c.b].mass * (tick.kinematics.bodies[c.b].inv_mass > 0);
+      c.kp = gains.law == GainLaw::paper ? 100.0 * mass : gains.kp;  // III-C
+      c.kv = gains.law == GainLaw::paper ? 50.0 * mass : gains.kv;
+    }
+    const double ki = gains.law == GainLaw::automatic        ? 0.0
+                      : gains.law == GainLaw::explicit_gains ? gains.ki
+                                                             : 0.02 * c.kp;
+    c.integral_force = ki * memory.integral;
+    c.divide_by_points = gains.divide_by_points;
+    const Friction& friction =
+        tick.model.surface(tick.model.shapes[m.shape_a].material, tick.model.shapes[m.shape_b].material).friction;
+    c.mu_static = std::max(friction.mu_static, friction.mu_dynamic);
+    c.mu_dynamic = friction.mu_dynamic;
+    c.viscous = friction.viscous;
+    c.stribeck_velocity = friction.stribeck_velocity;
+    c.was_slipping = memory.slipping != 0;
+    // The tangential spring follows what the touching material points have moved, in the plane of this tick (NOTES 9).
+    const Vec3 dw = state.w_WB(c.a) - state.w_WB(c.b), w_sum = state.w_WB(c.a) + state.w_WB(c.b);
+    Vec3 stretch(memory.stretch[0], memory.stretch[1], memory.stretch[2]);
+    if (!is_new) {
+      const Vec3& p = s.impacts[i].p_WC;
+      const Vec3 v_rel = state.v_WBcm(c.a) + state.w_WB(c.a).cross(p - tick.kinematics.bodies[c.a].X_WBcm.p) -
+                         state.v_WBcm(c.b) - state.w_WB(c.b).cross(p - tick.kinematics.bodies[c.b].X_WBcm.p);
+      const double spin = 0.5 * h * c.nhat_BA_W.dot(w_sum);
+      stretch += spin * c.nhat_BA_W.cross(stretch) + h * v_rel;
+      memory.twist += h * c.nhat_BA_W.dot(dw);
+    }
+    c.stretch = stretch - c.nhat_BA_W.dot(stretch) * c.nhat_BA_W;
+    c.twist = memory.twist;
+    s.memory[i] = memory;
+  }
+}
+
+namespace {
+
+// The penalty forces as RK4 sees them: the first evaluation is at the start of the tick and its friction state is the
+// one kept.
+class PenaltyForceLaw final : public ForceLaw {
+ public:
+  PenaltyForceLaw(const Tick& tick, const State& state, PenaltyContact* contacts, std::uint32_t count)
+      : tick_(tick),
+        state_(state),
+        contacts_(contacts),
+        count_(count),
+        stage_(tick.arena.take<StageBody>(state.body_count())),
+        copy_(tick.arena.take<PenaltyContact>(count)) {}
+
+  void evaluate(const double* q, const double* v, SpatialForce* F) noexcept override {
+    const std::uint32_t n = state_.body_count();
+    std::copy(tick_.applied, tick_.applied + n, F);
+    if (first_) {
+      first_ = false;
+      for (std::uint32_t i = 0; i < count_; ++i)
+        evaluate_at_start(contacts_[i], tick_.kinematics, state_, F,
+                          tick_.contact_force + (contacts_[i].points - tick_.contacts.points));
+      std::copy(contacts_, contacts_ + count_, copy_);
+      return;
+    }
+    for (BodyIndex b = 0; b < n; ++b) {
+      StageBody& s = stage_[b];
+      const Frame& start = tick_.kinematics.bodies[b].X_WBcm;
+      s.x = Eigen::Map<const Vec3>(q + 7 * b);
+      s.v = Eigen::Map<const Vec3>(v + 6 * b);
+      s.w = Eigen::Map<const Vec3>(v + 6 * b + 3);
+      s.dR = Quat(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]).normalized().toRotationMatrix() *
+             start.R.transpose();
+      s.x_start = start.p;
+    }
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      PenaltyContact& c = copy_[i];
+      evaluate_at_stage(c, stage_[c.a], stage_[c.b], F[c.a], F[c.b]);
+    }
+  }
+
+ private:
+  const Tick& tick_;
+  const State& state_;
+  PenaltyContact* contacts_;
+  std::uint32_t count_;
+  StageBody* stage_;
+  PenaltyContact* copy_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s) const noexcept {
+  if (tick.model.integrator == Integrator::rk4) {
+    PenaltyForceLaw law(tick, state, s.contacts, s.count);
+    rk4(tick.model, tick.parameters, tick.h, law, tick.arena, state);
+    return;
+  }
+  auto* F = tick.arena.take<SpatialForce>(state.body_count());
+  std::copy(tick.applied, tick.applied + state.body_count(), F);
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    evaluate_at_start(s.contacts[i], tick.kinematics, state, F,
+                      tick.contact_force + (s.contacts[i].points - tick.contacts.points));
+  }
+  semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, tick.h, F, state);
+}
+
+void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) const noexcept {
+  const Parameters& parameters = tick.parameters;
+  const double decay = tick.h / parameters.overlap_relax_time;
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    const PenaltyContact& c = s.contacts[i];
+    PenaltyMemory memory = s.memory[i];
+    PairRecord& record = state.pairs[c.pair];
+    memory.integral = parameters.gains.lambda * memory.integral + tick.contacts.manifolds[i].depth_max;  // eq. 2
+    const double step = std::clamp(memory.offset * decay, -parameters.overlap_relax_speed * tick.h,
+                                   parameters.overlap_relax_speed * tick.h);
+    memory.offset -= step;
+    memory.kp = c.kp;
+    for (int k = 0; k < 3; ++k) memory.stretch[k] = c.stretch_out[k];
+    memory.twist = c.twist_out;
+    memory.slipping = c.slipped ? 1 : 0;
+    store_block(record, memory);
+    // After its impact too: a pair that parts again gets no force, because the offset equals its depth.
+    record.phase = ContactPhase::resting;
+  }
+}
+
+}  // namespace tactus

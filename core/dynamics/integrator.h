@@ -1,0 +1,31 @@
+// The two integrators of all force-based contact models. Both use the same conventions: q = p_WBcm, q_WB; v = v_WBcm,
+// w_WB (State).
+#pragma once
+
+#include "core/arena.h"
+#include "core/dynamics/kinematics.h"
+#include "core/dynamics/state.h"
+
+namespace tactus {
+
+// Forces on every body as a function of positions and velocities: what RK4 asks four times a tick.
+class ForceLaw {
+ public:
+  // q, v: laid out as in State. Adds nothing: writes F_Bcm_W (without gravity) of every body.
+  virtual void evaluate(const double* q, const double* v, SpatialForce* F_Bcm_W) noexcept = 0;
+
+ protected:
+  ~ForceLaw() = default;
+};
+
+// v' = v + h (g + M^-1 F), q' = q + h v'. Angular momentum is advanced exactly (L' = L + h tau) and turned back into w
+// at the new orientation, with the midpoint rate for the rotation: torque-free tumbling conserves L to rounding and
+// energy to O(h^2). O(bodies).
+void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double h,
+                         const SpatialForce* F_Bcm_W, State& state) noexcept;
+
+// Classical fourth-order Runge-Kutta on (p, q, v, w) with four force evaluations; scratch from the arena.
+void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& law, Arena& arena,
+         State& state) noexcept;
+
+}  // namespace tactus

@@ -1,0 +1,189 @@
+#include "core/world.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/collide/broad_phase.h"
+#include "core/contact/bottom_points.h"
+
+namespace tactus {
+
+namespace {
+
+constexpr ContactModelKind kAllModels[] = {ContactModelKind::penalty, ContactModelKind::deepest, ContactModelKind::lcp,
+                                           ContactModelKind::st,      ContactModelKind::ap,      ContactModelKind::lnc,
+                                           ContactModelKind::peg};
+
+std::vector<BroadShape> broad_shapes(const Model& model) {
+  std::vector<BroadShape> out;
+  for (const ShapeInstance& s : model.shapes) {
+    const BodyMode mode = model.bodies[s.body].mode;
+    out.push_back({s.body, s.group, s.mask, mode != BodyMode::fixed, mode == BodyMode::free,
+                   s.shape.kind == ShapeKind::half_space});
+  }
+  return out;
+}
+
+// What one tick may take from the arena: per manifold and point for the contact models, per body for RK4, and the
+// bottom points.
+std::size_t arena_bytes(const Model& model, const Limits& limits) {
+  const std::size_t manifolds = limits.pairs, points = manifolds * limits.points_per_pair, bodies = model.bodies.size();
+  return manifolds * 1400 + points * 16 + bodies * 1200 + 4 * bottom_points_scratch(limits.raw_points_per_pair) +
+         (1u << 16);
+}
+
+bool finite(const double* x, std::size_t n) noexcept {
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += x[i] * 0.0;
+  return sum == 0.0;
+}
+
+}  // namespace
+
+World::World(std::unique_ptr<const Model> model, const Limits& limits)
+    : model_(std::move(model)), limits_(limits), parameters_(model_->parameters), arena_(arena_bytes(*model_, limits)) {
+  TACTUS_ASSERT(model_->bodies.size() <= limits.bodies && model_->shapes.size() <= limits.shapes);
+  TACTUS_ASSERT(limits.points_per_pair >= 4 && limits.points_per_pair <= 64);
+  TACTUS_ASSERT(has_model(model_->contact_model));
+  state_ = initial_state(*model_, limits.pairs);
+  initial_ = state_;
+  resize(*model_, kinematics_);
+  broad_phase_ = std::make_unique<BroadPhase>(broad_shapes(*model_), model_->no_collision, limits.pairs);
+  for (const ContactModelKind kind : kAllModels) contact_models_.push_back(make_contact_model(kind));
+  contact_model_ = contact_models_[static_cast<std::size_t>(state_.contact_model)].get();
+  const std::size_t n = model_->bodies.size(), points = static_cast<std::size_t>(limits.pairs) * limits.points_per_pair;
+  applied_.resize(n);
+  manifolds_.resize(limits.pairs);
+  points_.resize(points);
+  contact_forces_.resize(points);
+  raw_points_.resize(limits.raw_points_per_pair);
+  chosen_.resize(limits.raw_points_per_pair);
+  pair_scratch_.resize(limits.pairs);
+  contacts_.manifolds = manifolds_.data();
+  contacts_.points = points_.data();
+}
+
+World::~World() = default;
+
+void World::apply(BodyIndex b, const SpatialForce& F_Bcm_W) noexcept {
+  TACTUS_ASSERT(b < applied_.size());
+  if (!finite(F_Bcm_W.force.data(), 3) || !finite(F_Bcm_W.torque.data(), 3)) return;
+  applied_[b].force += F_Bcm_W.force;
+  applied_[b].torque += F_Bcm_W.torque;
+}
+
+StepReport World::step() noexcept {
+  arena_.reset();
+  StepReport found;
+  compute_kinematics(*model_, state_, kinematics_);
+  find_contacts(found);
+  const Tick tick{*model_,   parameters_, limits_,         model_->step,
+                  contacts_, kinematics_, applied_.data(), contact_forces_.data(),
+                  arena_};
+  StepReport report = contact_model_->advance(tick, state_);
+  report.contacts = contacts_.point_count;
+  report.manifolds = contacts_.manifold_count;
+  report.points_dropped = found.points_dropped;
+  report.pairs_dropped = found.pairs_dropped;
+  report.depth_max = found.depth_max;
+  finish(report);
+  return report;
+}
+
+// Broad phase, pair memory, narrow phase. Fills contacts_.
+void World::find_contacts(StepReport& report) noexcept {
+  const std::span<const PairKey> keys = broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, state_.pairs);
+  report.pairs_dropped = broad_phase_->dropped();
+  state_.pairs.match(keys, pair_scratch_.data());
+  contacts_.manifold_count = contacts_.point_count = 0;
+  for (std::uint32_t i = 0; i < keys.size(); ++i) {
+    const std::uint32_t a = keys[i].shape_a, b = keys[i].shape_b;
+    const ShapeInstance &shape_a = model_->shapes[a], &shape_b = model_->shapes[b];
+    PairRecord& record = state_.pairs[i];
+    ContactBuffer buffer{raw_points_.data(), limits_.raw_points_per_pair};
+    collide(shape_a.shape, kinematics_.X_WS[a], shape_b.shape, kinematics_.X_WS[b], record.witness, buffer);
+    if (buffer.count == 0) {
+      record.phase = ContactPhase::apart;
+      record.age = 0;
+      record.model.fill(0.0);
+      continue;
+    }
+    ++record.age;
+    Manifold& m = contacts_.manifolds[contacts_.manifold_count++];
+    m = {buffer.nhat_BA_W, i, a, b, shape_a.body, shape_b.body, contacts_.point_count, 0, 0.0, buffer.all_on_bottom};
+    take_points(buffer, m, report);
+    report.depth_max = std::max(report.depth_max, m.depth_max);
+  }
+}
+
+// Copies the points of one pair into the contact set, at most points_per_pair: the bottom first, then the widest
+// polygon.
+void World::take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept {
+  std::uint32_t count = buffer.count;
+  for (std::uint32_t k = 0; k < count; ++k) m.depth_max = std::max(m.depth_max, buffer.points[k].depth);
+  ContactPoint* out = contacts_.points + contacts_.point_count;
+  if (count <= limits_.points_per_pair) {
+    std::copy(buffer.points, buffer.points + count, out);
+  } else {
+    count = bottom_points(m.nhat_BA_W, buffer.points, count, 1e-3 * m.depth_max, chosen_.data(), arena_);
+    const std::uint32_t kept =
+        keep_widest(m.nhat_BA_W, buffer.points, chosen_.data(), count, limits_.points_per_pair, arena_);
+    report.points_dropped += count - kept;
+    for (std::uint32_t k = 0; k < kept; ++k) out[k] = buffer.points[chosen_[k]];
+    count = kept;
+    m.all_on_bottom = true;
+  }
+  if (buffer.truncated) ++report.points_dropped;
+  m.count = count;
+  contacts_.point_count += count;
+}
+
+// Time, applied forces, and the one look for non-finite numbers at the end of a tick: such a body is frozen at its last
+// good pose.
+void World::finish(StepReport& report) noexcept {
+  for (BodyIndex b = 0; b < state_.body_count(); ++b) {
+    const std::size_t i = b;
+    if (finite(state_.q.data() + 7 * i, 7) && finite(state_.v.data() + 6 * i, 6)) continue;
+    const Frame& start = kinematics_.bodies[b].X_WBcm;  // finite: this body passed here last tick, or was loaded
+    const Quat q_WB(start.R);
+    state_.set_pose(b, start.p, q_WB);
+    state_.set_velocity(b, Vec3::Zero(), Vec3::Zero());
+    state_.frozen[b] = 1;
+    ++report.bodies_frozen;
+    report.frozen_body = b;
+  }
+  std::fill(applied_.begin(), applied_.end(), SpatialForce{});
+  ++state_.tick;
+  state_.time = static_cast<double>(state_.tick) * model_->step;
+}
+
+bool World::has_model(ContactModelKind kind) noexcept {
+  return kind == ContactModelKind::penalty || kind == ContactModelKind::deepest;
+}
+
+bool World::set_model(ContactModelKind kind) noexcept {
+  ContactModel* next = contact_models_[static_cast<std::size_t>(kind)].get();
+  if (next == nullptr) return false;
+  if (next == contact_model_) return true;
+  contact_model_ = next;
+  state_.contact_model = kind;
+  state_.pairs.clear_model_blocks();
+  return true;
+}
+
+bool World::restore(const State& state) noexcept {
+  const std::size_t kind = static_cast<std::size_t>(state.contact_model);
+  if (state.q.size() != state_.q.size() || state.v.size() != state_.v.size() ||
+      state.frozen.size() != state_.frozen.size() || state.pairs.capacity() != state_.pairs.capacity() ||
+      kind >= contact_models_.size() || !contact_models_[kind] || !finite(state.q.data(), state.q.size()) ||
+      !finite(state.v.data(), state.v.size())) {
+    return false;
+  }
+  state_ = state;
+  contact_model_ = contact_models_[kind].get();
+  std::fill(applied_.begin(), applied_.end(), SpatialForce{});
+  return true;
+}
+
+}  // namespace tactus

@@ -1,0 +1,105 @@
+// Text of set_parameter, --set and SetParameter to Parameters. Not for the tick thread.
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "core/dynamics/state_bytes.h"
+#include "core/world.h"
+
+namespace tactus {
+
+namespace {
+
+// All numbers of a comma-separated list; false unless exactly n finite ones.
+bool parse_numbers(std::string_view text, double* out, std::size_t n) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    while (at < end && (*at == ' ' || (i > 0 && *at == ','))) ++at;
+    const auto result = std::from_chars(at, end, out[i]);
+    if (result.ec != std::errc{} || !std::isfinite(out[i])) return false;
+    at = result.ptr;
+  }
+  return at == end;
+}
+
+bool parse_gains(std::string_view value, Gains& out) {
+  if (value == "auto") {
+    out.law = GainLaw::automatic;
+    return true;
+  }
+  if (value == "paper") {
+    out.law = GainLaw::paper;
+    return true;
+  }
+  std::array<double, 3> k{};
+  if (!parse_numbers(value, k.data(), 3) || k[0] <= 0 || k[1] < 0 || k[2] < 0) return false;
+  out.law = GainLaw::explicit_gains;
+  out.kp = k[0], out.kv = k[1], out.ki = k[2];
+  return true;
+}
+
+struct Range {
+  std::string_view key;
+  double lo, hi;  // lo exclusive, hi inclusive
+  double* target;
+};
+
+}  // namespace
+
+bool World::parse_parameter(std::string_view key, std::string_view value, Parameters& out) {
+  Parameters next = out;
+  const Range ranges[] = {
+      {"alpha", 0, 4, &next.gains.alpha},
+      {"beta", 0, 2, &next.gains.beta},
+      {"lambda", 0, 0.999, &next.gains.lambda},
+      {"impact_epsilon_m_per_s", 0, 10, &next.impact_epsilon},
+      {"overlap_relax_time_s", 0, 10, &next.overlap_relax_time},
+      {"overlap_relax_speed_m_per_s", 0, 100, &next.overlap_relax_speed},
+  };
+  bool ok = false;
+  if (key == "gains") {
+    ok = parse_gains(value, next.gains);
+  } else if (key == "gravity_m_per_s2") {
+    ok = parse_numbers(value, next.gravity_W.data(), 3) && next.gravity_W.norm() <= 1000;
+  } else {
+    for (const Range& range : ranges) {
+      if (key == range.key)
+        ok = parse_numbers(value, range.target, 1) && *range.target > range.lo && *range.target <= range.hi;
+    }
+  }
+  // The stability bound of the automatic law (papers/NOTES).
+  ok = ok && next.gains.alpha + 2 * next.gains.beta < 4;
+  if (ok) out = next;
+  return ok;
+}
+
+std::vector<std::pair<std::string, std::string>> World::list_parameters(const Parameters& p) {
+  const auto number = [](double x) {
+    std::array<char, 32> text{};
+    const auto result = std::to_chars(text.data(), text.data() + text.size(), x);
+    return std::string(text.data(), result.ptr);
+  };
+  const Gains& g = p.gains;
+  const std::string gains = g.law == GainLaw::automatic ? "auto"
+                            : g.law == GainLaw::paper   ? "paper"
+                                                        : number(g.kp) + "," + number(g.kv) + "," + number(g.ki);
+  return {{"gains", gains},
+          {"alpha", number(g.alpha)},
+          {"beta", number(g.beta)},
+          {"lambda", number(g.lambda)},
+          {"gravity_m_per_s2", number(p.gravity_W.x()) + "," + number(p.gravity_W.y()) + "," + number(p.gravity_W.z())},
+          {"impact_epsilon_m_per_s", number(p.impact_epsilon)},
+          {"overlap_relax_time_s", number(p.overlap_relax_time)},
+          {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)}};
+}
+
+std::vector<std::uint8_t> World::serialise(const State& state) const {
+  return to_bytes(state);
+}
+bool World::deserialise(std::span<const std::uint8_t> bytes, State& out) const {
+  return from_bytes(bytes, out);
+}
+
+}  // namespace tactus
