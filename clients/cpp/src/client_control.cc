@@ -1,0 +1,334 @@
+// Leases, commands, the control loop and lockstep.
+#include <algorithm>
+
+#include "clients/cpp/src/client_impl.h"
+#include "clients/cpp/src/command_codec.h"
+
+namespace tactus::client {
+
+std::string full_channel(const std::string& channel) {
+  if (channel == "world" || channel.find('/') != std::string::npos) return channel;
+  return "body/" + channel + "/wrench";
+}
+
+// Takes the lease of one claim, or renews it when it may still be held.
+void Client::Impl::acquire(std::size_t index) {
+  Claim claim;
+  {
+    const std::lock_guard lock(m);
+    claim = claims.at(index);
+  }
+  if (claim.lease != 0) {
+    v1::Request renew;
+    renew.mutable_renew_lease()->set_lease(claim.lease);
+    if (ask(std::move(renew), options.request_timeout).reply) return;
+  }
+  v1::Request request;
+  v1::AcquireLease& acquire = *request.mutable_acquire_lease();
+  for (const std::string& channel : claim.channels) acquire.add_channels(channel);
+  acquire.set_duration_ms(static_cast<std::uint32_t>(options.lease.count()));
+  acquire.set_take_over(claim.take_over);
+  Outcome outcome = ask(std::move(request), options.request_timeout);
+  const std::lock_guard lock(m);
+  claims.at(index).lease = outcome.reply ? outcome.reply->lease().lease() : 0;
+  if (!outcome.reply) throw Error(outcome.kind, outcome.text, outcome.code);
+}
+
+void Client::claim(const std::vector<std::string>& channels, bool take_over) {
+  Claim claim;
+  for (const std::string& channel : channels) claim.channels.push_back(full_channel(channel));
+  claim.take_over = take_over;
+  std::sort(claim.channels.begin(), claim.channels.end());
+  std::size_t index = 0;
+  {
+    const std::lock_guard lock(impl_->m);
+    auto& all = impl_->claims;
+    const auto same =
+        std::find_if(all.begin(), all.end(), [&](const Claim& c) { return c.channels == claim.channels; });
+    index = static_cast<std::size_t>(same - all.begin());
+    if (same == all.end())
+      all.push_back(claim);
+    else
+      same->take_over = take_over;
+  }
+  try {
+    impl_->acquire(index);
+  } catch (...) {
+    const std::lock_guard lock(impl_->m);
+    impl_->claims.erase(impl_->claims.begin() + static_cast<std::ptrdiff_t>(index));
+    throw;
+  }
+}
+
+bool Client::holds(const std::string& channel) const {
+  const std::string name = full_channel(channel);
+  const std::lock_guard lock(impl_->m);
+  return std::any_of(impl_->claims.begin(), impl_->claims.end(), [&](const Claim& claim) {
+    return claim.lease != 0 && std::find(claim.channels.begin(), claim.channels.end(), name) != claim.channels.end();
+  });
+}
+
+void Client::release() {
+  disarm();
+  const std::lock_guard lock(impl_->m);
+  impl_->claims.clear();
+}
+
+void Client::arm(const std::vector<std::string>& channels, bool take_over) {
+  claim(channels, take_over);
+  arm();
+}
+
+void Client::arm() {
+  std::size_t n = 0;
+  {
+    const std::lock_guard lock(impl_->m);
+    n = impl_->claims.size();
+  }
+  for (std::size_t i = 0; i < n; ++i) impl_->acquire(i);
+  const std::lock_guard lock(impl_->m);
+  if (!impl_->up) throw Error(Error::Kind::link_lost, "not connected: " + impl_->down_reason);
+  impl_->armed = true;
+  impl_->disarm_reason.clear();
+}
+
+bool Client::armed() const {
+  const std::lock_guard lock(impl_->m);
+  return impl_->armed;
+}
+
+void Client::disarm() noexcept {
+  Impl& d = *impl_;
+  try {
+    // Datagrams may be lost: three, before the leases go. Should all be lost, the deadline ends the force.
+    for (int i = 0; i < 3; ++i) d.send_zero();
+    std::vector<std::uint32_t> held;
+    {
+      const std::lock_guard lock(d.m);
+      d.armed = false;
+      d.disarm_reason = "disarmed by this program";
+      d.commanded.clear();
+      for (Claim& claim : d.claims) {
+        if (claim.lease != 0) held.push_back(claim.lease);
+        claim.lease = 0;
+      }
+      if (!d.up) held.clear();
+    }
+    for (const std::uint32_t lease : held) {
+      v1::Request request;
+      request.mutable_release_lease()->set_lease(lease);
+      if (d.on_io_thread())
+        d.session.request(std::move(request), [](Outcome) {});
+      else
+        d.ask(std::move(request), std::chrono::milliseconds(500));
+    }
+  } catch (...) {
+    // Out of memory at worst: the deadline ends the force and the lease's time the lease.
+  }
+}
+
+SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
+  std::shared_ptr<Realtime> link;
+  std::shared_ptr<const v1::SceneDescription> description;
+  {
+    const std::lock_guard lock(m);
+    if (!up || !realtime) return {SendStatus::not_connected, 0};
+    if (!armed && !zero) return {SendStatus::not_armed, 0};
+    link = realtime;
+    description = scene;
+  }
+  thread_local v1::CommandPacket packet;
+  const SendStatus status = encode_command(command, *description, packet);
+  if (status != SendStatus::sent) return {status, 0};
+  packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
+  std::uint64_t sequence = 0;
+  const bool judged = !command.rows.empty();  // an empty command is a heartbeat
+  const Realtime::Sent sent = link->send(wire::DatagramType::command, packet, sequence, [&](std::uint64_t number) {
+    if (!judged) return;
+    const std::lock_guard lock(m);
+    if (realtime != link) return;
+    tracker.sent(number, now_ns());
+    quality.on_sent();
+    for (const Wrench& row : command.rows) commanded.insert(row.body);
+  });
+  if (sent == Realtime::Sent::ok) return {SendStatus::sent, sequence};
+  if (judged) {
+    const std::lock_guard lock(m);
+    if (realtime == link) {
+      tracker.unsent(sequence);
+      quality.on_unsent();
+    }
+  }
+  if (sent == Realtime::Sent::too_large) return {SendStatus::too_large, 0};
+  return {sent == Realtime::Sent::blocked ? SendStatus::would_block : SendStatus::not_connected, 0};
+}
+
+SendResult Client::send(const Command& command) noexcept {
+  return impl_->send(command);
+}
+void Client::send_zero() noexcept {
+  impl_->send_zero();
+}
+
+void Client::Impl::send_zero() noexcept {
+  std::vector<std::uint32_t> bodies;
+  {
+    const std::lock_guard lock(m);
+    bodies.assign(commanded.begin(), commanded.end());
+  }
+  for (std::size_t at = 0; at < bodies.size(); at += 16) {
+    Command command;
+    for (std::size_t i = at; i < std::min(at + 16, bodies.size()); ++i) command.force(bodies[i], {});
+    send(command, true);
+  }
+}
+
+std::vector<Verdict> Client::take_verdicts() {
+  const std::lock_guard lock(impl_->m);
+  std::vector<Verdict> out(impl_->verdicts.begin(), impl_->verdicts.end());
+  impl_->verdicts.clear();
+  return out;
+}
+
+namespace {
+
+// Sends a zero command when a control loop ends, however it ends.
+struct ZeroAtEnd {
+  Client& client;
+  ~ZeroAtEnd() { client.send_zero(); }
+};
+
+}  // namespace
+
+// What one turn of run() needs to know.
+struct Client::Impl::Turn {
+  StatePtr state;
+  Link link;
+  std::optional<std::pair<Report::End, std::string>> end;
+};
+
+// Waits for a state newer than `seen`, at most 20 ms; says whether the loop must end without it.
+Client::Impl::Turn Client::Impl::take_turn(std::uint64_t& seen, bool was_armed, std::int64_t heard_ns) {
+  Turn turn;
+  turn.state = wait_newer(seen, std::chrono::milliseconds(20));
+  const std::lock_guard lock(m);
+  if (turn.state) seen = returned_number;
+  turn.link = link_locked();
+  if (!up)
+    turn.end = {Report::End::link_lost, down_reason.empty() ? "not connected" : down_reason};
+  else if (was_armed && !armed)
+    turn.end = {Report::End::disarmed, disarm_reason.empty() ? "disarmed" : disarm_reason};
+  else if (!turn.state && now_ns() - heard_ns > 1'000'000'000)
+    turn.end = {Report::End::silent,
+                stream_problem.empty() ? "no state for a second; in lockstep, use advance()" : stream_problem};
+  return turn;
+}
+
+void Client::ensure_subscribed() {
+  bool subscribed = false;
+  {
+    const std::lock_guard lock(impl_->m);
+    subscribed = impl_->wants_stream;
+  }
+  if (!subscribed) subscribe();
+}
+
+Report Client::run(const Loop& loop) {
+  Impl& d = *impl_;
+  Report report;
+  bool was_armed = false;
+  std::uint64_t seen = 0;
+  {
+    const std::lock_guard lock(d.m);
+    was_armed = d.armed;
+    seen = d.latest_number;
+  }
+  const ZeroAtEnd zero{*this};
+  const auto end = [&](Report::End how, const std::string& reason) {
+    report.end = how;
+    report.reason = reason;
+    report.link = link();
+    return report;
+  };
+  try {
+    ensure_subscribed();
+  } catch (const Error& error) {
+    return end(Report::End::silent, std::string("no subscription: ") + error.what());
+  }
+  Command command;
+  std::int64_t heard_ns = now_ns();
+  while (true) {
+    const Impl::Turn turn = d.take_turn(seen, was_armed, heard_ns);
+    if (turn.end) return end(turn.end->first, turn.end->second);
+    if (!turn.state) continue;
+    heard_ns = now_ns();
+    command.rows.clear();
+    command.deadline_us = 0;
+    command.expected_tick = turn.state->tick;
+    const bool go_on = loop(*turn.state, turn.link, command);
+    ++report.cycles;
+    if (!command.rows.empty() && !send(command)) ++report.send_failures;
+    if (!go_on) return end(Report::End::finished, "the loop's callback ended it");
+  }
+}
+
+v1::GrantReply Client::step(std::uint32_t ticks) {
+  const v1::Statistics now = statistics();
+  if (now.lockstep()) return grant(now.tick() + ticks);
+  v1::Request message;
+  message.mutable_step()->set_ticks(ticks);
+  return request(std::move(message)).grant();
+}
+
+v1::GrantReply Client::grant(std::uint64_t run_to_tick) {
+  v1::Request message;
+  message.mutable_grant()->set_run_to_tick(run_to_tick);
+  message.mutable_grant()->set_scene_epoch(epoch());
+  return request(std::move(message)).grant();
+}
+
+StatePtr Client::advance(std::uint32_t ticks, const Command* command, std::chrono::milliseconds timeout) {
+  Impl& d = *impl_;
+  ensure_subscribed();
+  std::optional<std::uint64_t> from;
+  {
+    const std::lock_guard lock(d.m);
+    from = d.known_tick;
+  }
+  const std::uint64_t target = (from ? *from : statistics().tick()) + ticks;
+  if (command != nullptr) {
+    const SendResult sent = send(*command);
+    if (!sent)
+      throw Error(Error::Kind::usage, std::string("the command was not sent: ") + send_status_name(sent.status));
+  }
+  v1::GrantPacket packet;
+  packet.set_scene_epoch(epoch());
+  packet.set_run_to_tick(target);
+  const std::int64_t start = now_ns();
+  const std::int64_t until = start + timeout.count() * 1'000'000;
+  while (now_ns() < until) {
+    std::shared_ptr<Realtime> link;
+    {
+      const std::lock_guard lock(d.m);
+      link = d.realtime;
+    }
+    if (!link) throw Error(Error::Kind::link_lost, "not connected");
+    packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
+    std::uint64_t sequence = 0;
+    link->send(wire::DatagramType::grant, packet, sequence);
+    std::unique_lock lock(d.m);
+    const bool reached = d.cv.wait_for(lock, std::chrono::milliseconds(20), [&] {
+      return d.latest && d.latest->tick >= target && d.latest->receive_ns >= start;
+    });
+    if (reached) {
+      d.known_tick = d.latest->tick;
+      d.returned_number = d.latest_number;
+      return d.latest;
+    }
+  }
+  throw Error(Error::Kind::timeout,
+              "tick " + std::to_string(target) +
+                  " was not reached in time: is the server in lockstep, and is the lease \"world\" held?");
+}
+
+}  // namespace tactus::client

@@ -1,0 +1,372 @@
+// The io thread's side of a Client: link up and down, streams, heartbeats, leases.
+#include "clients/cpp/src/client_impl.h"
+
+#include <future>
+
+namespace tactus::client {
+namespace {
+
+constexpr auto kBeat = std::chrono::milliseconds(10);
+constexpr std::int64_t kMillisecond = 1'000'000;
+thread_local const void* running_impl = nullptr;  // whose io thread this is
+
+// Does the text of a LEASE_LOST event name this channel?
+bool names(const std::string& text, const std::string& channel) {
+  return text == channel || (channel != "world" && text.find(channel) != std::string::npos);
+}
+
+}  // namespace
+
+v1::Request subscribe_request(const Subscription& wanted) {
+  v1::Request request;
+  v1::Subscribe& s = *request.mutable_subscribe();
+  for (const std::string& name : wanted.bodies) s.add_bodies(name);
+  s.set_velocity(wanted.velocity);
+  s.set_wrench(wanted.wrench);
+  s.set_contacts(wanted.contacts);
+  s.set_single_precision(wanted.single_precision);
+  s.set_decimation(wanted.decimation);
+  return request;
+}
+
+bool Client::Impl::on_io_thread() const {
+  return running_impl == this;
+}
+
+Client::Impl::Impl(Options options_in)
+    : options(std::move(options_in)),
+      session(
+          io, options,
+          {[this](const Handshake& handshake) { on_up(handshake); },
+           [this](Error::Kind kind, const std::string& reason, bool final) { on_down(kind, reason, final); },
+           [this](const v1::Reply& reply) { on_reply(reply); }, [this](const v1::Event& event) { on_event(event); }}) {
+  session.start();
+  thread = std::thread([this] {
+    running_impl = this;
+    io.run();
+  });
+}
+
+Client::Impl::~Impl() {
+  asio::post(io, [this] { session.stop(); });
+  asio::post(io, [this] {
+    timer.cancel();
+    work.reset();
+  });
+  thread.join();
+}
+
+void Client::Impl::on_up(const Handshake& handshake) {
+  // An assembler of its own for each connection: a packet of the old one cannot reach the new one.
+  auto assembler = std::make_shared<Assembler>();
+  auto link = std::make_shared<Realtime>(
+      io, handshake.realtime, handshake.key, handshake.session,
+      Realtime::Handlers{
+          [this, assembler](const v1::StatePacket& packet, std::uint64_t sequence, std::int64_t receive_ns) {
+            on_packet(assembler, packet, sequence, receive_ns);
+          },
+          [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); }});
+  link->start();
+  {
+    const std::lock_guard lock(m);
+    role = handshake.role;
+    realtime = link;
+    tracker = {};
+    quality = {};
+    clock = {};
+    incomplete = 0;
+    subscription = 0;
+    auto placeholder = std::make_shared<v1::SceneDescription>();
+    placeholder->set_scene_epoch(handshake.scene_epoch);
+    scene = placeholder;
+  }
+  beats = 0;
+  heartbeat_ns = probe_sent_ns = 0;
+  renewed_ns = now_ns();
+  set_up_streams();
+  beat();
+}
+
+void Client::Impl::set_up_streams() {
+  send_heartbeat();  // binds our UDP address before the first state is due
+  v1::Request describe;
+  describe.mutable_describe_scene();
+  session.request(std::move(describe), [this](Outcome outcome) {
+    if (!outcome.reply) return session.close("the server did not describe its scene: " + outcome.text);
+    std::uint32_t old = 0;
+    std::optional<v1::Request> request;
+    {
+      const std::lock_guard lock(m);
+      std::swap(old, subscription);
+      if (wants_stream) request = subscribe_request(wanted);
+    }
+    if (old != 0) {
+      v1::Request leave;
+      leave.mutable_unsubscribe()->set_id(old);
+      session.request(std::move(leave), [](Outcome) {});  // it may be gone with its scene
+    }
+    if (!request) return finish_up();
+    session.request(std::move(*request), [this](Outcome subscribed) {
+      {
+        const std::lock_guard lock(m);
+        if (subscribed.reply) subscription = subscribed.reply->subscription().id();
+        // For example, a subscribed body is not in the new scene. Stay connected; run() and next() will be silent.
+        if (subscribed.kind == Error::Kind::refused) stream_problem = subscribed.text;
+      }
+      finish_up();
+    });
+  });
+}
+
+void Client::Impl::finish_up() {
+  bool news = false;
+  {
+    const std::lock_guard lock(m);
+    news = !up && realtime != nullptr;
+    if (news) {
+      up = true;
+      ++connections;
+    }
+  }
+  cv.notify_all();
+  const auto call = current_callbacks();
+  if (news && call->link) call->link(true, "");
+}
+
+void Client::Impl::on_down(Error::Kind kind, const std::string& reason, bool final) {
+  std::shared_ptr<Realtime> old;
+  bool was_up = false;
+  {
+    const std::lock_guard lock(m);
+    was_up = up;
+    up = false;
+    final_down = final;
+    down_kind = kind;
+    down_reason = reason;
+    old = std::move(realtime);
+    realtime = nullptr;
+    for (Claim& claim : claims) claim.lease = 0;
+    if (armed) disarm_reason = reason;
+    armed = false;
+    commanded.clear();
+    latest = nullptr;
+    known_tick.reset();
+  }
+  timer.cancel();
+  if (old) old->close();
+  cv.notify_all();
+  const auto call = current_callbacks();
+  if (was_up && call->link) call->link(false, reason);
+}
+
+// Every successful reply, before its own handler: scenes come by three requests.
+void Client::Impl::on_reply(const v1::Reply& reply) {
+  if (reply.has_scene()) adopt_scene(reply.scene());
+  if (!reply.has_grant()) return;
+  const std::lock_guard lock(m);
+  known_tick = reply.grant().tick();
+}
+
+void Client::Impl::adopt_scene(const v1::SceneDescription& description) {
+  bool changed = false;
+  {
+    const std::lock_guard lock(m);
+    changed = up && description.scene_epoch() != scene->scene_epoch();
+    scene = std::make_shared<v1::SceneDescription>(description);
+    ids.clear();
+    for (const auto& body : description.bodies()) ids[body.name()] = body.id();
+  }
+  if (changed) drop_authority("the scene changed: its bodies have new ids");
+  if (changed) set_up_streams();
+}
+
+void Client::Impl::forget_tick() {
+  const std::lock_guard lock(m);
+  known_tick.reset();
+  latest = nullptr;
+}
+
+void Client::Impl::drop_authority(const std::string& why) {
+  {
+    const std::lock_guard lock(m);
+    if (armed) disarm_reason = why;
+    armed = false;
+    commanded.clear();
+  }
+  cv.notify_all();
+}
+
+void Client::Impl::on_event(const v1::Event& event) {
+  if (event.kind() == v1::Event::RESTORED || event.kind() == v1::Event::LOCKSTEP_CHANGED) forget_tick();
+  if (event.kind() == v1::Event::SCENE_CHANGED) {
+    bool known = false;
+    {
+      const std::lock_guard lock(m);
+      known = event.scene_epoch() == scene->scene_epoch();
+    }
+    if (!known) {
+      forget_tick();
+      drop_authority("the scene changed: its bodies have new ids");
+      v1::Request describe;
+      describe.mutable_describe_scene();
+      session.request(std::move(describe), [](Outcome) {});  // on_reply adopts it
+    }
+  }
+  if (event.kind() == v1::Event::LEASE_LOST) {
+    bool ours = false;
+    {
+      const std::lock_guard lock(m);
+      for (Claim& claim : claims)
+        for (const std::string& channel : claim.channels)
+          if (names(event.text(), channel)) {
+            claim.lease = 0;
+            ours = true;
+          }
+    }
+    if (ours) drop_authority("a lease was lost: " + event.text());
+  }
+  const auto call = current_callbacks();
+  if (call->event) call->event(event);
+}
+
+void Client::Impl::on_packet(const std::shared_ptr<Assembler>& assembler, const v1::StatePacket& packet,
+                             std::uint64_t sequence, std::int64_t receive_ns) {
+  std::vector<Verdict> judged;
+  StatePtr state = assembler->add(packet, sequence, receive_ns);
+  {
+    const std::lock_guard lock(m);
+    tracker.receive(packet, receive_ns, judged);
+    tracker.expire(receive_ns, judged);
+    for (const Verdict& verdict : judged) quality.on_verdict(verdict);
+    incomplete = assembler->incomplete();
+    if (state) {
+      latest = state;
+      ++latest_number;
+      quality.on_state(*state, wanted.decimation, realtime ? realtime->packets_lost() : 0);
+    }
+  }
+  deliver(judged);
+  if (!state) return;
+  cv.notify_all();
+  const auto call = current_callbacks();
+  if (call->state) call->state(state);
+}
+
+void Client::Impl::deliver(const std::vector<Verdict>& judged) {
+  if (judged.empty()) return;
+  const auto call = current_callbacks();
+  if (call->verdict) {
+    for (const Verdict& verdict : judged) call->verdict(verdict);
+    return;
+  }
+  const std::lock_guard lock(m);
+  verdicts.insert(verdicts.end(), judged.begin(), judged.end());
+  while (verdicts.size() > 4096) verdicts.pop_front();
+}
+
+void Client::Impl::on_pong(const v1::Pong& pong, std::int64_t receive_ns) {
+  ClockFilter::Sample sample;
+  {
+    const std::lock_guard lock(m);
+    sample =
+        clock.add(static_cast<std::int64_t>(pong.client_send_ns()), static_cast<std::int64_t>(pong.server_recv_ns()),
+                  static_cast<std::int64_t>(pong.server_send_ns()), receive_ns);
+  }
+  const auto call = current_callbacks();
+  if (call->ping) call->ping(sample.round_trip_ns, sample.offset_ns);
+}
+
+void Client::Impl::send_heartbeat() {
+  std::shared_ptr<Realtime> link;
+  v1::CommandPacket packet;
+  {
+    const std::lock_guard lock(m);
+    link = realtime;
+    packet.set_scene_epoch(scene->scene_epoch());
+  }
+  if (!link) return;
+  packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
+  std::uint64_t sequence = 0;
+  link->send(wire::DatagramType::command, packet, sequence);
+  heartbeat_ns = now_ns();
+}
+
+// Every 10 ms. Pings: each beat in the first 200 ms, so that the clock is known early; ten a second afterwards.
+void Client::Impl::beat() {
+  timer.expires_after(kBeat);
+  timer.async_wait([this](std::error_code error) {
+    std::shared_ptr<Realtime> link;
+    {
+      const std::lock_guard lock(m);
+      link = realtime;
+    }
+    if (error || !link) return;
+    const std::int64_t now = now_ns();
+    if (++beats < 20 || beats % 10 == 0) {
+      v1::Ping ping;
+      ping.set_client_send_ns(static_cast<std::uint64_t>(now));
+      std::uint64_t sequence = 0;
+      link->send(wire::DatagramType::ping, ping, sequence);
+    }
+    if (now - heartbeat_ns > 250 * kMillisecond) send_heartbeat();
+    if (now - renewed_ns > options.lease.count() * kMillisecond / 3) renew_leases();
+    const std::int64_t heard_ns = session.last_received_ns();
+    if (probe_sent_ns <= heard_ns && now - heard_ns > 2000 * kMillisecond) {
+      probe_sent_ns = now;
+      v1::Request probe;
+      probe.mutable_list_leases();
+      session.request(std::move(probe), [](Outcome) {});
+    }
+    if (probe_sent_ns > heard_ns && now - probe_sent_ns > options.link_timeout.count() * kMillisecond)
+      return session.close("the server has not answered for " + std::to_string(options.link_timeout.count()) + " ms");
+    beat();
+  });
+}
+
+void Client::Impl::renew_leases() {
+  renewed_ns = now_ns();
+  std::vector<std::uint32_t> held;
+  {
+    const std::lock_guard lock(m);
+    for (const Claim& claim : claims)
+      if (claim.lease != 0) held.push_back(claim.lease);
+  }
+  for (const std::uint32_t lease : held) {
+    v1::Request request;
+    request.mutable_renew_lease()->set_lease(lease);
+    session.request(std::move(request), [this, lease](Outcome outcome) {
+      if (outcome.reply || outcome.kind != Error::Kind::refused) return;
+      bool lost = false;
+      {
+        const std::lock_guard lock(m);
+        for (Claim& claim : claims)
+          if (claim.lease == lease) {
+            claim.lease = 0;
+            lost = true;
+          }
+      }
+      if (lost) drop_authority("a lease could not be renewed: " + outcome.text);
+    });
+  }
+}
+
+Outcome Client::Impl::ask(v1::Request request, std::chrono::milliseconds timeout) {
+  if (on_io_thread())
+    return {std::nullopt, Error::Kind::usage, 0, "requests cannot be made from a callback of the client's io thread"};
+  auto promise = std::make_shared<std::promise<Outcome>>();
+  std::future<Outcome> future = promise->get_future();
+  asio::post(io, [this, promise, moved = std::move(request)]() mutable {
+    session.request(std::move(moved), [promise](Outcome outcome) { promise->set_value(std::move(outcome)); });
+  });
+  if (future.wait_for(timeout) != std::future_status::ready)
+    return {std::nullopt, Error::Kind::timeout, 0, "no reply within " + std::to_string(timeout.count()) + " ms"};
+  return future.get();
+}
+
+v1::Reply Client::Impl::request(v1::Request message) {
+  Outcome outcome = ask(std::move(message), options.request_timeout);
+  if (!outcome.reply) throw Error(outcome.kind, outcome.text, outcome.code);
+  return std::move(*outcome.reply);
+}
+
+}  // namespace tactus::client

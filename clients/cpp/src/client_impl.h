@@ -1,0 +1,121 @@
+// What a Client is inside: one io thread that owns the session and the timers, and a mutex-guarded picture of the link
+// that user threads read. Lock order: Realtime's send mutex, then `m`; nothing is called back while `m` is held.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <unordered_map>
+
+#include "clients/cpp/src/assembler.h"
+#include "clients/cpp/src/link_math.h"
+#include "clients/cpp/src/realtime.h"
+#include "clients/cpp/src/session.h"
+#include "tactus/client.h"
+
+namespace tactus::client {
+
+// Channels taken together; renewed and lost together.
+struct Claim {
+  std::vector<std::string> channels;
+  bool take_over = false;
+  std::uint32_t lease = 0;  // 0: not held
+};
+
+struct Client::Impl {
+  explicit Impl(Options options_in);
+  ~Impl();
+
+  // --- io thread
+  void on_up(const Handshake& handshake);
+  void on_down(Error::Kind kind, const std::string& reason, bool final);
+  void on_reply(const v1::Reply& reply);
+  void on_event(const v1::Event& event);
+  void on_packet(const std::shared_ptr<Assembler>& assembler, const v1::StatePacket& packet, std::uint64_t sequence,
+                 std::int64_t receive_ns);
+  void on_pong(const v1::Pong& pong, std::int64_t receive_ns);
+  void set_up_streams();  // describe, subscribe again, then report the link up
+  void finish_up();
+  void adopt_scene(const v1::SceneDescription& description);
+  void drop_authority(const std::string& why);
+  void beat();  // timer: heartbeat, ping, lease renewal, liveness
+  void renew_leases();
+  void send_heartbeat();
+
+  // --- any thread
+  Outcome ask(v1::Request request, std::chrono::milliseconds timeout);
+  v1::Reply request(v1::Request request);  // throws Error
+  SendResult send(const Command& command, bool zero = false) noexcept;
+  void send_zero() noexcept;
+  void acquire(std::size_t claim_index);
+  void forget_tick();  // the world was moved: reset, restore, load
+  void deliver(const std::vector<Verdict>& verdicts);
+  StatePtr wait_newer(std::uint64_t than, std::chrono::milliseconds timeout);
+  struct Turn;
+  Turn take_turn(std::uint64_t& seen, bool was_armed, std::int64_t heard_ns);
+  Link link_locked() const;
+  bool on_io_thread() const;
+
+  Options options;
+  asio::io_context io;
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  Session session;
+  asio::steady_timer timer{io};
+  std::uint64_t beats = 0;
+  std::int64_t heartbeat_ns = 0, renewed_ns = 0, probe_sent_ns = 0;  // io thread only
+
+  mutable std::mutex m;
+  std::condition_variable cv;  // any change of what follows
+  bool up = false, final_down = false;
+  Error::Kind down_kind = Error::Kind::connect;
+  std::string down_reason, disarm_reason, stream_problem, role;
+  std::uint64_t connections = 0;
+  std::shared_ptr<Realtime> realtime;
+  VerdictTracker tracker;
+  Quality quality;
+  ClockFilter clock;
+  std::shared_ptr<const v1::SceneDescription> scene = std::make_shared<v1::SceneDescription>();
+  std::unordered_map<std::string, std::uint32_t> ids;
+  bool wants_stream = false;
+  Subscription wanted;
+  std::uint32_t subscription = 0;
+  StatePtr latest;
+  std::uint64_t latest_number = 0, returned_number = 0;
+  std::uint64_t incomplete = 0;
+  std::optional<std::uint64_t> known_tick;  // lockstep: where the last grant ended, unless the world was moved since
+  std::vector<Claim> claims;
+  bool armed = false;
+  std::set<std::uint32_t> commanded;
+  std::deque<Verdict> verdicts;
+
+  struct Callbacks {
+    std::function<void(const StatePtr&)> state;
+    std::function<void(const Verdict&)> verdict;
+    std::function<void(const v1::Event&)> event;
+    std::function<void(bool, const std::string&)> link;
+    std::function<void(std::int64_t, std::int64_t)> ping;
+  };
+  std::shared_ptr<const Callbacks> callbacks = std::make_shared<Callbacks>();
+  std::shared_ptr<const Callbacks> current_callbacks() const {
+    const std::lock_guard lock(m);
+    return callbacks;
+  }
+  template <class Set>
+  void change_callbacks(Set set) {
+    const std::lock_guard lock(m);
+    auto changed = std::make_shared<Callbacks>(*callbacks);
+    set(*changed);
+    callbacks = std::move(changed);
+  }
+
+  std::thread thread;  // last: starts when all above is there
+};
+
+v1::Request subscribe_request(const Subscription& wanted);
+// "crate" -> "body/crate/wrench"; "world" and paths stay.
+std::string full_channel(const std::string& channel);
+
+}  // namespace tactus::client

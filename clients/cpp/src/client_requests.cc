@@ -1,0 +1,97 @@
+// Requests about the scene and the world: one method, one message.
+#include "clients/cpp/src/client_impl.h"
+
+namespace tactus::client {
+
+v1::Reply Client::request(v1::Request message) {
+  return impl_->request(std::move(message));
+}
+
+namespace {
+
+template <class Fill>
+v1::Reply call(Client& client, Fill fill) {
+  v1::Request message;
+  fill(message);
+  return client.request(std::move(message));
+}
+
+}  // namespace
+
+v1::SceneList Client::list_scenes() {
+  return call(*this, [](auto& m) { m.mutable_list_scenes(); }).scene_list();
+}
+
+v1::SceneDescription Client::describe_scene() {
+  return call(*this, [](auto& m) { m.mutable_describe_scene(); }).scene();
+}
+
+v1::SceneDescription Client::load_scene(const std::string& name,
+                                        const std::vector<std::pair<std::string, std::string>>& set,
+                                        std::uint64_t seed) {
+  return call(*this,
+              [&](auto& m) {
+                v1::LoadScene& load = *m.mutable_load_scene();
+                load.set_name(name);
+                load.set_seed(seed);
+                for (const auto& [key, value] : set) {
+                  v1::Parameter& parameter = *load.add_parameters();
+                  parameter.set_key(key);
+                  parameter.set_value(value);
+                }
+              })
+      .scene();
+}
+
+v1::LeaseList Client::list_leases() {
+  return call(*this, [](auto& m) { m.mutable_list_leases(); }).leases();
+}
+
+void Client::pause() {
+  call(*this, [](auto& m) { m.mutable_pause(); });
+}
+
+void Client::resume() {
+  call(*this, [](auto& m) { m.mutable_resume(); });
+}
+
+void Client::set_lockstep(bool on) {
+  call(*this, [&](auto& m) { m.mutable_set_lockstep()->set_on(on); });
+}
+
+v1::SceneDescription Client::reset() {
+  const v1::Reply reply = call(*this, [](auto& m) { m.mutable_reset(); });
+  impl_->forget_tick();
+  return reply.scene();
+}
+
+v1::Snapshot Client::snapshot(const std::string& name) {
+  return call(*this, [&](auto& m) { m.mutable_take_snapshot()->set_name(name); }).snapshot();
+}
+
+void Client::restore(const std::string& name) {
+  call(*this, [&](auto& m) { m.mutable_restore_snapshot()->set_name(name); });
+  impl_->forget_tick();
+}
+
+void Client::restore_bytes(const std::string& state) {
+  call(*this, [&](auto& m) { m.mutable_restore_snapshot()->set_state(state); });
+  impl_->forget_tick();
+}
+
+void Client::set_model(const std::string& name) {
+  call(*this, [&](auto& m) { m.mutable_set_model()->set_name(name); });
+}
+
+void Client::set_parameter(const std::string& key, const std::string& value) {
+  call(*this, [&](auto& m) {
+    m.mutable_set_parameter()->set_key(key);
+    m.mutable_set_parameter()->set_value(value);
+  });
+}
+
+v1::Statistics Client::statistics() {
+  return call(*this, [](auto& m) { m.mutable_get_statistics(); }).statistics();
+}
+
+}  // namespace tactus::client

@@ -1,0 +1,54 @@
+#include "clients/cpp/src/command_codec.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "proto/wire.h"
+
+namespace tactus::client {
+namespace {
+
+bool finite(const Vec3& v) {
+  return std::isfinite(v[0]) && std::isfinite(v[1]) && std::isfinite(v[2]);
+}
+
+const v1::BodyDescription* find_body(const v1::SceneDescription& scene, std::uint32_t id) {
+  // Ids are indices in practice; the specification does not promise it.
+  const auto index = static_cast<int>(std::min<std::uint32_t>(id, 0x7fffffff));
+  if (index < scene.bodies_size() && scene.bodies(index).id() == id) return &scene.bodies(index);
+  for (const auto& body : scene.bodies())
+    if (body.id() == id) return &body;
+  return nullptr;
+}
+
+}  // namespace
+
+SendStatus encode_command(const Command& command, const v1::SceneDescription& scene,
+                          v1::CommandPacket& packet) noexcept {
+  packet.Clear();
+  packet.set_scene_epoch(scene.scene_epoch());
+  packet.set_deadline_us(command.deadline_us);
+  packet.set_expected_tick(command.expected_tick);
+  if (command.rows.size() > wire::kCommandRowsMax) return SendStatus::too_large;
+  const bool points =
+      std::any_of(command.rows.begin(), command.rows.end(), [](const Wrench& w) { return w.p_BP.has_value(); });
+  const bool frames =
+      std::any_of(command.rows.begin(), command.rows.end(), [](const Wrench& w) { return w.frame != Frame::world; });
+  for (const Wrench& row : command.rows) {
+    const v1::BodyDescription* body = find_body(scene, row.body);
+    if (body == nullptr) return SendStatus::unknown_body;
+    if (!finite(row.force_n) || !finite(row.torque_n_m) || (row.p_BP && !finite(*row.p_BP)))
+      return SendStatus::not_finite;
+    packet.add_body_id(row.body);
+    for (const double f : row.force_n) packet.add_wrench(f);
+    for (const double t : row.torque_n_m) packet.add_wrench(t);
+    if (frames) packet.add_frame(static_cast<std::uint32_t>(row.frame));
+    if (!points) continue;
+    const auto& centre = body->p_bbcm_m();
+    for (const double x : row.p_BP.value_or(Vec3{centre.x(), centre.y(), centre.z()})) packet.add_point(x);
+  }
+  const std::size_t room = wire::kDatagramMax - wire::kHeaderBytes - wire::kMacBytes;
+  return packet.ByteSizeLong() + 9 <= room ? SendStatus::sent : SendStatus::too_large;  // 9: client_send_ns
+}
+
+}  // namespace tactus::client

@@ -1,0 +1,137 @@
+#include "clients/cpp/src/link_math.h"
+
+#include <algorithm>
+
+namespace tactus::client {
+
+bool ReplayWindow::accept(std::uint64_t sequence) {
+  if (sequence == 0) return false;
+  if (newest_ == 0 || sequence > newest_) {
+    const std::uint64_t shift = newest_ == 0 ? 64 : sequence - newest_;
+    seen_ = shift >= 64 ? 1 : (seen_ << shift) | 1;
+    if (newest_ == 0) first_ = sequence;
+    newest_ = sequence;
+    ++accepted_;
+    return true;
+  }
+  const std::uint64_t back = newest_ - sequence;
+  if (back >= 64 || (seen_ >> back) & 1) return false;
+  seen_ |= std::uint64_t{1} << back;
+  first_ = std::min(first_, sequence);
+  ++accepted_;
+  return true;
+}
+
+ClockFilter::Sample ClockFilter::add(std::int64_t t0, std::int64_t server_recv, std::int64_t server_send,
+                                     std::int64_t t3) {
+  const Sample sample{(t3 - t0) - (server_send - server_recv), ((server_recv - t0) + (server_send - t3)) / 2};
+  if (t3 < t0 || server_send < server_recv || sample.round_trip_ns < 0) return sample;
+  samples_[clock_.samples % samples_.size()] = sample;
+  ++clock_.samples;
+  const auto end =
+      samples_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(clock_.samples, samples_.size()));
+  const auto best = std::min_element(
+      samples_.begin(), end, [](const Sample& a, const Sample& b) { return a.round_trip_ns < b.round_trip_ns; });
+  clock_.valid = true;
+  clock_.offset_ns = best->offset_ns;
+  clock_.round_trip_ns = best->round_trip_ns;
+  clock_.round_trip_last_ns = sample.round_trip_ns;
+  return sample;
+}
+
+void VerdictTracker::sent(std::uint64_t sequence, std::int64_t now) {
+  Entry& entry = slot(sequence);
+  if (entry.pending) --pending_;  // 2,048 datagrams without an answer; expire() should have come first
+  entry = {sequence, now, true};
+  newest_ = std::max(newest_, sequence);
+  ++pending_;
+}
+
+void VerdictTracker::unsent(std::uint64_t sequence) {
+  Entry& entry = slot(sequence);
+  if (entry.sequence != sequence || !entry.pending) return;
+  entry.pending = false;
+  --pending_;
+}
+
+void VerdictTracker::receive(const v1::StatePacket& packet, std::int64_t now, std::vector<Verdict>& out) {
+  const int n = packet.verdict_sequence_size();
+  if (packet.verdict_code_size() != n || packet.verdict_tick_size() != n || packet.verdict_age_us_size() != n) return;
+  for (int i = n - 1; i >= 0; --i) {
+    Entry& entry = slot(packet.verdict_sequence(i));
+    if (!entry.pending || entry.sequence != packet.verdict_sequence(i)) continue;
+    entry.pending = false;
+    --pending_;
+    Verdict verdict;
+    verdict.sequence = entry.sequence;
+    verdict.code = static_cast<int>(packet.verdict_code(i));
+    verdict.tick = packet.verdict_tick(i);
+    verdict.age_us = packet.verdict_age_us(i);
+    verdict.item = packet.verdict_item_size() == n ? packet.verdict_item(i) : 0;
+    verdict.sent_ns = entry.sent_ns;
+    verdict.received_ns = now;
+    out.push_back(verdict);
+  }
+}
+
+void VerdictTracker::expire(std::int64_t now, std::vector<Verdict>& out) {
+  if (newest_ >= entries_.size()) oldest_ = std::max(oldest_, newest_ - entries_.size() + 1);
+  for (; oldest_ <= newest_; ++oldest_) {
+    Entry& entry = slot(oldest_);
+    if (entry.sequence != oldest_ || !entry.pending) continue;
+    if (now - entry.sent_ns < kUnansweredNs) return;
+    entry.pending = false;
+    --pending_;
+    Verdict verdict;
+    verdict.sequence = entry.sequence;
+    verdict.sent_ns = entry.sent_ns;
+    verdict.received_ns = now;
+    out.push_back(verdict);
+  }
+}
+
+void Quality::Window::push(bool ok) {
+  good[at] = ok;
+  at = (at + 1) % kWindow;
+  filled = std::min(filled + 1, kWindow);
+}
+
+void Quality::on_state(const State& state, std::uint32_t decimation, std::uint64_t packets_lost) {
+  const std::uint64_t step = std::max<std::uint32_t>(decimation, 1);
+  std::uint64_t lost = 0;
+  if (states_ > 0 && state.scene_epoch == epoch_ && state.tick > tick_ + step) lost = (state.tick - tick_) / step - 1;
+  // A jump of the tick without a gap in the sequence is a restore, a grant or a pause, not a loss.
+  const std::uint64_t gap = packets_lost > packets_lost_ ? packets_lost - packets_lost_ : 0;
+  lost = std::min(lost, gap);
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(lost, kWindow); ++i) received_.push(false);
+  received_.push(true);
+  lost_in_a_row_ = static_cast<std::uint32_t>(lost);
+  lost_in_a_row_max_ = std::max(lost_in_a_row_max_, lost_in_a_row_);
+  states_lost_ += lost;
+  ++states_;
+  epoch_ = state.scene_epoch;
+  tick_ = state.tick;
+  packets_lost_ = packets_lost;
+}
+
+void Quality::on_verdict(const Verdict& verdict) {
+  success_.push(verdict.applied());
+  if (verdict.code == v1::VERDICT_APPLIED) ++counts_.applied;
+  if (verdict.code == v1::VERDICT_CLAMPED) ++counts_.clamped;
+  if (verdict.code == v1::VERDICT_SUPERSEDED) ++counts_.superseded;
+  if (verdict.code == v1::VERDICT_EXPIRED) ++counts_.expired;
+  if (verdict.code == v1::VERDICT_NONE) ++counts_.unanswered;
+  if (verdict.refused()) ++counts_.refused;
+}
+
+void Quality::report(Link& link) const {
+  link.success_rate = success_.rate();
+  link.received_rate = received_.rate();
+  link.lost_in_a_row = lost_in_a_row_;
+  link.lost_in_a_row_max = lost_in_a_row_max_;
+  link.states = states_;
+  link.states_lost = states_lost_;
+  link.verdicts = counts_;
+}
+
+}  // namespace tactus::client

@@ -1,0 +1,92 @@
+// The arithmetic of the link, without sockets or threads: replay window, clock estimate, verdicts, quality.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <vector>
+
+#include "realtime.pb.h"
+#include "tactus/types.h"
+
+namespace tactus::client {
+
+// Accepts each sequence number once, within 64 behind the newest.
+class ReplayWindow {
+ public:
+  bool accept(std::uint64_t sequence);
+  // Numbers that never came, as far as is known now; falls when a late one arrives.
+  std::uint64_t lost() const { return newest_ == 0 ? 0 : newest_ - first_ + 1 - accepted_; }
+
+ private:
+  std::uint64_t newest_ = 0, first_ = 0, accepted_ = 0, seen_ = 0;
+};
+
+// Offset of the server's clock from ours: of the last 64 pings the one with the shortest round trip.
+class ClockFilter {
+ public:
+  struct Sample {
+    std::int64_t round_trip_ns, offset_ns;
+  };
+  // Times of one ping: sent and received by us, received and answered by the server. Impossible ones are ignored.
+  Sample add(std::int64_t t0, std::int64_t server_recv, std::int64_t server_send, std::int64_t t3);
+  Clock clock() const { return clock_; }
+
+ private:
+  std::array<Sample, 64> samples_{};
+  Clock clock_;
+};
+
+// Each command's verdict once, whatever is repeated, lost or replayed.
+class VerdictTracker {
+ public:
+  static constexpr std::int64_t kUnansweredNs = 250'000'000;
+
+  void sent(std::uint64_t sequence, std::int64_t now);
+  // The socket did not take it: no verdict is owed.
+  void unsent(std::uint64_t sequence);
+  // Appends the verdicts of the packet that are new, oldest first.
+  void receive(const v1::StatePacket& packet, std::int64_t now, std::vector<Verdict>& out);
+  // Appends code 0 for commands that were not answered in time.
+  void expire(std::int64_t now, std::vector<Verdict>& out);
+  std::size_t pending() const { return pending_; }
+
+ private:
+  struct Entry {
+    std::uint64_t sequence = 0;
+    std::int64_t sent_ns = 0;
+    bool pending = false;
+  };
+  Entry& slot(std::uint64_t sequence) { return entries_[sequence % entries_.size()]; }
+  std::array<Entry, 2048> entries_{};
+  std::uint64_t oldest_ = 1, newest_ = 0;  // sequences that may be pending
+  std::size_t pending_ = 0;
+};
+
+// Success rate and losses over the last 100 cycles.
+class Quality {
+ public:
+  // A complete state of a stream with this decimation; gaps in the tick number are losses, but never more than
+  // `packets_lost`.
+  void on_state(const State& state, std::uint32_t decimation, std::uint64_t packets_lost);
+  void on_sent() { ++counts_.sent; }
+  void on_unsent() { --counts_.sent; }
+  void on_verdict(const Verdict& verdict);
+  // Fills the figures it knows.
+  void report(Link& link) const;
+
+ private:
+  static constexpr std::size_t kWindow = 100;
+  struct Window {
+    std::bitset<kWindow> good;
+    std::size_t at = 0, filled = 0;
+    void push(bool ok);
+    double rate() const { return filled == 0 ? 1.0 : static_cast<double>(good.count()) / static_cast<double>(filled); }
+  };
+  Window received_, success_;
+  VerdictCounts counts_;
+  std::uint64_t states_ = 0, states_lost_ = 0, tick_ = 0, packets_lost_ = 0;
+  std::uint32_t epoch_ = 0, lost_in_a_row_ = 0, lost_in_a_row_max_ = 0;
+};
+
+}  // namespace tactus::client

@@ -1,0 +1,97 @@
+#include "clients/cpp/src/realtime.h"
+
+namespace tactus::client {
+
+Realtime::Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key,
+                   std::uint32_t session, Handlers handlers)
+    : key_(key),
+      session_(session),
+      handlers_(std::move(handlers)),
+      socket_(io, server.protocol()),
+      sealer_(key),
+      opener_(key) {
+  std::error_code ignored;
+  socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20), ignored);
+  socket_.set_option(asio::socket_base::send_buffer_size(1 << 18), ignored);
+  socket_.connect(server);
+  // Non-blocking from the start, so that sends from other threads only read the socket's flags.
+  socket_.non_blocking(true);
+}
+
+void Realtime::start() {
+  wait();
+}
+
+void Realtime::close() {
+  const std::lock_guard lock(send_mutex_);
+  if (closed_) return;
+  closed_ = true;
+  // The io thread may be receiving: it alone closes the descriptor.
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    const std::lock_guard inner(self->send_mutex_);
+    std::error_code ignored;
+    self->socket_.close(ignored);
+  });
+}
+
+void Realtime::wait() {
+  socket_.async_wait(asio::ip::udp::socket::wait_read, [self = shared_from_this()](std::error_code error) {
+    if (error == asio::error::operation_aborted || !self->socket_.is_open()) return;
+    self->drain();
+    if (self->socket_.is_open()) self->wait();
+  });
+}
+
+void Realtime::drain() {
+  for (int i = 0; i < 256; ++i) {  // bounded, so that timers and TCP get their turn
+    std::error_code error;
+    const std::size_t size = socket_.receive(asio::buffer(in_), 0, error);
+    if (error == asio::error::would_block || error == asio::error::try_again) return;
+    if (error) continue;  // an ICMP "port unreachable" of an earlier send; the control connection tells the truth
+    take(size, now_ns());
+  }
+}
+
+void Realtime::take(std::size_t size, std::int64_t receive_ns) {
+  wire::DatagramHeader header;
+  const bool good = wire::read_header({in_.data(), size}, header) == wire::HeaderError::none &&
+                    (header.type == wire::DatagramType::state || header.type == wire::DatagramType::pong) &&
+                    header.session == session_ && opener_.open_datagram(in_.data(), size) &&
+                    window_.accept(header.sequence);
+  const std::uint8_t* body = in_.data() + wire::kHeaderBytes;
+  const int length = static_cast<int>(size) - static_cast<int>(wire::kHeaderBytes + wire::kMacBytes);
+  v1::Pong pong;
+  const bool decoded = good && (header.type == wire::DatagramType::state ? packet_.ParseFromArray(body, length)
+                                                                         : pong.ParseFromArray(body, length));
+  lost_.store(window_.lost(), std::memory_order_relaxed);
+  if (!decoded) {
+    refused_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (header.type == wire::DatagramType::state)
+    handlers_.state(packet_, header.sequence, receive_ns);
+  else
+    handlers_.pong(pong, receive_ns);
+}
+
+Realtime::Sent Realtime::send(wire::DatagramType type, const google::protobuf::MessageLite& message,
+                              std::uint64_t& sequence, const std::function<void(std::uint64_t)>& before) noexcept {
+  const std::lock_guard lock(send_mutex_);
+  sequence = 0;
+  if (closed_) return Sent::closed;
+  const std::size_t size = message.ByteSizeLong();
+  if (size > wire::kDatagramMax - wire::kHeaderBytes - wire::kMacBytes) return Sent::too_large;
+  wire::write_header(out_.data(), {type, session_, ++sequence_});
+  message.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
+  const std::size_t total = sealer_.seal_datagram(out_.data(), wire::kHeaderBytes + size);
+  sequence = sequence_;
+  if (before) before(sequence_);
+  std::error_code error;
+  socket_.send(asio::buffer(out_.data(), total), 0, error);
+  if (error == asio::error::connection_refused)
+    socket_.send(asio::buffer(out_.data(), total), 0, error);  // an old ICMP
+  if (!error) return Sent::ok;
+  return error == asio::error::would_block || error == asio::error::no_buffer_space ? Sent::blocked : Sent::closed;
+}
+
+}  // namespace tactus::client

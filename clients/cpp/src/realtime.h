@@ -1,0 +1,63 @@
+// The UDP side of one session: seals and sends from any thread, receives on the io thread.
+#pragma once
+
+#include <array>
+#include <asio.hpp>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "clients/cpp/src/link_math.h"
+#include "proto/seal.h"
+#include "realtime.pb.h"
+
+namespace tactus::client {
+
+class Realtime : public std::enable_shared_from_this<Realtime> {
+ public:
+  struct Handlers {
+    std::function<void(const v1::StatePacket&, std::uint64_t sequence, std::int64_t receive_ns)> state;
+    std::function<void(const v1::Pong&, std::int64_t receive_ns)> pong;
+  };
+  // Throws std::system_error when the socket cannot be made.
+  Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key, std::uint32_t session,
+           Handlers handlers);
+
+  void start();  // io thread
+  void close();  // any thread
+
+  // Seals and sends; returns the sequence number, or 0 with `blocked` or `closed` set. `before` runs with the number
+  // just before the datagram leaves, so that an answer cannot overtake its book-keeping.
+  enum class Sent { ok, blocked, closed, too_large };
+  Sent send(wire::DatagramType type, const google::protobuf::MessageLite& message, std::uint64_t& sequence,
+            const std::function<void(std::uint64_t)>& before = {}) noexcept;
+
+  std::uint64_t packets_lost() const { return lost_.load(std::memory_order_relaxed); }
+  std::uint64_t packets_refused() const { return refused_.load(std::memory_order_relaxed); }
+
+ private:
+  void wait();
+  void drain();
+  void take(std::size_t size, std::int64_t receive_ns);
+
+  const wire::Key key_;
+  const std::uint32_t session_;
+  const Handlers handlers_;
+  asio::ip::udp::socket socket_;
+
+  std::mutex send_mutex_;  // guards the four below and closing the socket
+  wire::Sealer sealer_;
+  std::uint64_t sequence_ = 0;
+  bool closed_ = false;
+  std::array<std::uint8_t, wire::kDatagramMax> out_{};
+
+  wire::Sealer opener_;  // io thread from here
+  ReplayWindow window_;
+  std::array<std::uint8_t, 2048> in_{};
+  v1::StatePacket packet_;
+  std::atomic<std::uint64_t> lost_{0}, refused_{0};
+};
+
+}  // namespace tactus::client
