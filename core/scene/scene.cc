@@ -1,0 +1,207 @@
+#include "core/scene/scene.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/scene/scene_builder.h"
+#include "core/scene/strict_table.h"
+
+namespace tactus {
+namespace {
+
+constexpr std::uintmax_t kFileBytesMax = 16u << 20;
+
+// Text of --set as a value of the kind that it replaces.
+void override_entry(toml::table& table, const std::string& key, const std::string& text, const std::string& file) {
+  const toml::node* old = table.get(key);
+  const auto refuse = [&](const char* expected) {
+    throw InputError(file + " --set: " + key + ": found \"" + text + "\", expected " + expected);
+  };
+  const char *begin = text.data(), *end = begin + text.size();
+  toml::table fresh;
+  if (old->is_integer() || old->is_floating_point()) {
+    std::int64_t i = 0;
+    double x = 0;
+    if (const auto r = std::from_chars(begin, end, i); r.ec == std::errc() && r.ptr == end)
+      fresh.insert(key, i);
+    else if (const auto d = std::from_chars(begin, end, x); d.ec == std::errc() && d.ptr == end)
+      fresh.insert(key, x);
+    else
+      refuse("a number");
+  } else if (old->is_boolean()) {
+    if (text != "true" && text != "false") refuse("true or false");
+    fresh.insert(key, text == "true");
+  } else {
+    fresh.insert(key, text);
+  }
+  table.erase(key);
+  for (auto&& [k, value] : fresh) table.insert(k.str(), std::move(value));
+}
+
+// The scene's own scalars that --set may replace as well, with a value of their type.
+void add_missing_scalar(toml::table& root, const std::string& key) {
+  for (const char* number : {"step_s", "settle_s", "duration_s", "seed", "impact_epsilon_m_per_s",
+                             "overlap_relax_time_s", "overlap_relax_speed_m_per_s"})
+    if (key == number && !root.contains(key)) root.insert(key, 0);
+  for (const char* word : {"model", "integrator", "gains", "title"})
+    if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
+}
+
+void apply_overrides(SceneFile& file, const SceneOptions& options) {
+  if (const toml::node* node = file.root.get("parameters")) {
+    StrictTable root(file, file.root, "");
+    root.table("parameters");
+    file.parameters = *node->as_table();
+    StrictTable parameters(file, file.parameters, "parameters");
+    for (const auto& [name, value] : file.parameters) {
+      if (value.is_table() || value.is_array())
+        parameters.fail_expected(name.str(), "a number, a string, true or false");
+      if (!is_name(name.str()))
+        parameters.fail(name.str(), "found a name with other characters, expected A-Z a-z 0-9 _ . -");
+    }
+  }
+  for (const auto& [key, text] : options.set) {
+    if (file.parameters.contains(key)) {
+      override_entry(file.parameters, key, text, file.name);
+      continue;
+    }
+    add_missing_scalar(file.root, key);
+    const toml::node* node = file.root.get(key);
+    if (node && (node->is_number() || node->is_string() || node->is_boolean())) {
+      override_entry(file.root, key, text, file.name);
+      continue;
+    }
+    std::string known;
+    for (const auto& [name, ignored] : file.parameters) known += std::string(name.str()) + ", ";
+    throw InputError(file.name + " --set: " + key + ": unknown parameter; expected one of " + known +
+                     "step_s, model, integrator, gains, settle_s, seed");
+  }
+}
+
+Gains read_gains(StrictTable& root) {
+  Gains g;
+  if (!root.is_table("gains")) {
+    static constexpr std::array<std::string_view, 2> kWords{"auto", "paper"};
+    g.law = root.choice("gains", kWords, 0) == 0 ? GainLaw::automatic : GainLaw::paper;
+    return g;
+  }
+  StrictTable table = root.table("gains");
+  if (table.has("alpha") || table.has("beta")) {
+    g.alpha = table.number("alpha", kPositive, g.alpha);
+    g.beta = table.number("beta", kNotNegative, g.beta);
+  } else {
+    g.law = GainLaw::explicit_gains;
+    g.kp = table.number("kp_n_per_m", kPositive);
+    g.kv = table.number("kv_n_s_per_m", kNotNegative, 0.0);
+    g.ki = table.number("ki_n_per_m", kNotNegative, 0.0);
+    g.lambda = table.number("lambda", Range{0, 1, true, true}, g.lambda);
+    g.divide_by_points = table.flag("divide_by_points", g.divide_by_points);
+  }
+  table.finish();
+  return g;
+}
+
+void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
+  static constexpr std::array<std::string_view, 7> kModels{"penalty", "deepest", "lcp", "st", "ap", "lnc", "peg"};
+  static constexpr std::array<std::string_view, 2> kIntegrators{"semi_implicit_euler", "rk4"};
+  model.title = root.text("title", "");
+  model.step = root.number("step_s", Range{0, 1, true, false}, 1e-3);
+  model.contact_model = static_cast<ContactModelKind>(root.choice("model", kModels, 0));
+  model.integrator = static_cast<Integrator>(root.choice("integrator", kIntegrators, 0));
+  model.planar = root.flag("planar", false);
+  model.settle = root.number("settle_s", kNotNegative, 0.0);
+  const auto own_seed = root.integer("seed", 1, std::numeric_limits<std::int64_t>::max(), 1);
+  model.seed = seed ? seed : static_cast<std::uint64_t>(own_seed);
+  Parameters& p = model.parameters;
+  p.gains = read_gains(root);
+  p.gravity_W = root.vec3("gravity_m_per_s2", model.planar ? Vec3(0, -9.81, 0) : Vec3(0, 0, -9.81));
+  if (model.planar && p.gravity_W.z() != 0)
+    root.fail("gravity_m_per_s2", "found gravity along z, expected z = 0 in a planar scene (its plane is x-y)");
+  p.impact_epsilon = root.number("impact_epsilon_m_per_s", kNotNegative, p.impact_epsilon);
+  p.overlap_relax_time = root.number("overlap_relax_time_s", kPositive, p.overlap_relax_time);
+  p.overlap_relax_speed = root.number("overlap_relax_speed_m_per_s", kPositive, p.overlap_relax_speed);
+}
+
+void read_no_collision(StrictTable& root, SceneBuilder& builder) {
+  auto& pairs = builder.model->no_collision;
+  for (const auto& [a, b] : root.name_pairs("no_collision")) {
+    const BodyIndex i = builder.body(a, root, "no_collision"), j = builder.body(b, root, "no_collision");
+    if (i == j) root.fail("no_collision", "found \"" + a + "\" twice in a pair, expected two bodies");
+    pairs.emplace_back(std::min(i, j), std::max(i, j));
+  }
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+}
+
+SceneRun build(SceneFile& file, const SceneOptions& options) {
+  apply_overrides(file, options);
+  SceneBuilder builder(options.limits);
+  builder.model->name = std::filesystem::path(file.name).stem().string();
+  StrictTable root(file, file.root, "");
+  if (root.has("parameters") && !root.is_table("parameters")) root.fail_expected("parameters", "a table");
+  read_settings(root, *builder.model, options.seed);
+  read_materials(root, builder);
+  for (auto& table : root.tables("body")) builder.add_body(read_body(table, builder, true), table);
+  std::uint64_t stream = 0;
+  for (auto& table : root.tables("generate"))
+    read_generator(table, builder, SceneRandom(builder.model->seed, stream++));
+  read_no_collision(root, builder);
+  SceneRun run;
+  std::uint64_t push_stream = 1u << 20;
+  for (auto& table : root.tables("push"))
+    read_push(table, builder, SceneRandom(builder.model->seed, push_stream++), run.pushes);
+  std::stable_sort(run.pushes.begin(), run.pushes.end(),
+                   [](const Push& a, const Push& b) { return a.start < b.start; });
+  run.duration = root.number("duration_s", kPositive, builder.model->settle + 1);
+  root.finish();
+  if (builder.model->bodies.empty())
+    throw InputError(file.name + ": found no body, expected at least one [[body]] or [[generate]]");
+  run.model = std::move(builder.model);
+  return run;
+}
+
+std::string read_text(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    throw InputError(path + ": no such file, expected a scene (.toml)");
+  const auto size = std::filesystem::file_size(path, error);
+  if (!error && size > kFileBytesMax)
+    throw InputError(path + ": found " + std::to_string(size) + " bytes, expected at most " +
+                     std::to_string(kFileBytesMax));
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) throw InputError(path + ": cannot be read");
+  return text.str();
+}
+
+}  // namespace
+
+SceneRun parse_scene_run(const std::string& text, const std::string& name, const SceneOptions& options) {
+  SceneFile file;
+  file.name = name;
+  try {
+    file.root = toml::parse(text, name);
+  } catch (const toml::parse_error& e) {
+    throw InputError(name + ":" + std::to_string(e.source().begin.line) +
+                     ": not TOML: " + std::string(e.description()));
+  }
+  return build(file, options);
+}
+
+SceneRun load_scene_run(const std::string& path, const SceneOptions& options) {
+  return parse_scene_run(read_text(path), path, options);
+}
+
+std::unique_ptr<Model> parse_scene(const std::string& text, const std::string& name, const SceneOptions& options) {
+  return parse_scene_run(text, name, options).model;
+}
+
+std::unique_ptr<Model> load_scene(const std::string& path, const SceneOptions& options) {
+  return load_scene_run(path, options).model;
+}
+
+}  // namespace tactus

@@ -1,0 +1,175 @@
+// What is wrong with a scene file is said with file, line, key, what was found and what is expected; nothing is built.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/check.h"
+#include "core/scene/scene.h"
+
+namespace {
+
+std::string complaint(const std::string& text, const tactus::SceneOptions& options = {}) {
+  try {
+    tactus::parse_scene_run(text, "f.toml", options);
+  } catch (const tactus::InputError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+// A scene whose line 2 to 4 are a good body; more follows in line 5.
+std::string with(const std::string& more) {
+  return "title = \"t\"\n[[body]]\nname = \"a\"\nmass_kg = 1\n" + more +
+         "\n[[body.shape]]\nkind = \"sphere\"\nradius_m = 0.1\n";
+}
+
+struct Case {
+  const char* what;
+  std::string text;
+  std::vector<std::string> parts;  // all in the message
+};
+
+void check_all(const std::vector<Case>& cases) {
+  for (const auto& c : cases) {
+    CAPTURE(c.what);
+    const std::string message = complaint(c.text);
+    for (const auto& part : c.parts)
+      CHECK_MESSAGE(message.find(part) != std::string::npos, message << " lacks " << part);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the good body of these tests is accepted") {
+  CHECK(complaint(with("")) == "accepted");
+  CHECK(complaint(with("position_m = [1, 2, 3]\norientation_wxyz = [1, 0, 0, 0]")) == "accepted");
+}
+
+TEST_CASE("numbers: type, range, finite, with line and key") {
+  check_all({
+      {"string for a number",
+       with("gravity_scale = \"x\""),
+       {"f.toml:5: body[0].gravity_scale: found \"x\", expected a finite number"}},
+      {"nan", with("gravity_scale = nan"), {"f.toml:5:", "gravity_scale", "nan", "finite"}},
+      {"infinity in an array",
+       with("position_m = [0, inf, 0]"),
+       {"f.toml:5:", "position_m", "inf", "3 finite numbers"}},
+      {"two numbers for three", with("position_m = [0, 1]"), {"f.toml:5:", "an array of 2", "3 finite numbers"}},
+      {"zero step", "step_s = 0\n" + with(""), {"f.toml:1: step_s: found 0"}},
+      {"zero step, exact", "step_s = 0\n", {"from 0 (not itself) to 1"}},
+      {"negative friction",
+       with("") + "[[material]]\nname = \"m\"\nstatic_friction = -1\n",
+       {"f.toml:11: material[0].static_friction: found -1"}},
+      {"restitution over 1",
+       with("") + "[[material]]\nname = \"m\"\nrestitution = 1.5\n",
+       {"restitution: found 1.5", "from 0 to 1"}},
+      {"dynamic over static",
+       with("") + "[[material]]\nname = \"m\"\nstatic_friction = 0.2\ndynamic_friction = 0.3\n",
+       {"found 0.3", "at most static_friction, 0.2"}},
+  });
+}
+
+TEST_CASE("keys and names") {
+  check_all({
+      {"unit left out", with("mass = 3"), {"f.toml:5: body[0].mass: unknown key", "perhaps mass_kg"}},
+      {"typing error", with("positoin_m = [0,0,0]"), {"f.toml:5:", "perhaps position_m"}},
+      {"at the top", "gravty = 3\n" + with(""), {"f.toml:1: gravty: unknown key"}},
+      {"name with a space",
+       "[[body]]\nname = \"a b\"\n",
+       {"f.toml:2: body[0].name: found \"a b\"", "A-Z a-z 0-9 _ . -"}},
+      {"empty name", "[[body]]\nname = \"\"\n", {"f.toml:2:"}},
+      {"no name", "[[body]]\nmass_kg = 1\n", {"f.toml:1: body[0].name: missing"}},
+      {"name of 65", "[[body]]\nname = \"" + std::string(65, 'x') + "\"\n", {"1 to 64"}},
+      {"twice",
+       with("") + "[[body]]\nname = \"a\"\nmode = \"fixed\"\n",
+       {"f.toml:10: body[1].name: found \"a\" again, first in line 3"}},
+      {"unknown material", with("material = \"ice\""), {"f.toml:5:", "found \"ice\"", "\"default\""}},
+      {"unknown model",
+       "model = \"spring\"\n" + with(""),
+       {"f.toml:1: model: found \"spring\"", "\"penalty\"", "\"peg\""}},
+      {"unknown mode", with("mode = \"floating\""), {"\"kinematic\""}},
+      {"unknown shape",
+       "[[body]]\nname = \"a\"\n[[body.shape]]\nkind = \"cone\"\n",
+       {"f.toml:4: body[0].shape[0].kind: found \"cone\"", "\"half_space\""}},
+      {"bad colour", with("colour = \"red\""), {"found \"red\", expected \"#rrggbb\""}},
+      {"unknown body", "no_collision = [[\"a\", \"z\"]]\n" + with(""), {"f.toml:1: no_collision: found \"z\""}},
+      {"shape that is no array", "[[body]]\nname = \"a\"\nshape = 3\n", {"f.toml:3:", "found 3", "[[body[0].shape]]"}},
+      {"not TOML", "a = [1, 2\nb = 3\n", {"f.toml:2", "not TOML"}},
+      {"nothing", "", {"f.toml", "no body"}},
+  });
+}
+
+TEST_CASE("bodies that cannot be") {
+  const std::string box = "[[body.shape]]\nkind = \"box\"\nsize_m = [1, 1, 1]\n";
+  check_all({
+      {"no mass", "[[body]]\nname = \"a\"\n" + box, {"f.toml:1: body[0].mass_kg: missing", "density_kg_per_m3"}},
+      {"zero mass",
+       "[[body]]\nname = \"a\"\nmass_kg = 0\n" + box,
+       {"f.toml:3: body[0].mass_kg: found 0", "greater than 0"}},
+      {"mass and density", "[[body]]\nname = \"a\"\nmass_kg = 1\ndensity_kg_per_m3 = 1\n" + box, {"one of the two"}},
+      {"inertia against the triangle inequality",
+       "[[body]]\nname = \"a\"\nmass_kg = 1\ninertia_kg_m2 = [1, 1, 3]\n" + box,
+       {"f.toml:4:", "no real body"}},
+      {"negative inertia",
+       "[[body]]\nname = \"a\"\nmass_kg = 1\ninertia_kg_m2 = [1, -1, 1]\n" + box,
+       {"f.toml:4:", "inertia_kg_m2"}},
+      {"inertia of 4 numbers",
+       "[[body]]\nname = \"a\"\nmass_kg = 1\ninertia_kg_m2 = [1, 1, 1, 0]\n" + box,
+       {"found 4 numbers"}},
+      {"inertia without mass", "[[body]]\nname = \"a\"\ninertia_kg_m2 = [1, 1, 1]\n" + box, {"mass_kg: missing"}},
+      {"a free half-space",
+       "[[body]]\nname = \"a\"\nmass_kg = 1\n[[body.shape]]\nkind = \"half_space\"\n",
+       {"half-space has no mass"}},
+      {"free without shape", "[[body]]\nname = \"a\"\nmass_kg = 1\n", {"at least one [[body.shape]]"}},
+      {"negative radius",
+       "[[body]]\nname = \"a\"\nmass_kg = 1\n[[body.shape]]\nkind = \"sphere\"\nradius_m = -1\n",
+       {"f.toml:6: body[0].shape[0].radius_m: found -1"}},
+      {"flat box",
+       "[[body]]\nname = \"a\"\nmass_kg = 1\n[[body.shape]]\nkind = \"box\"\nsize_m = [1, 1, 0]\n",
+       {"size_m: found 0"}},
+      {"flat hull",
+       "[[body]]\nname = \"a\"\nmass_kg = 1\n[[body.shape]]\nkind = \"convex\"\npoints_m = "
+       "[[0,0,0],[1,0,0],[0,1,0],[1,1,0]]\n",
+       {"usable hull"}},
+      {"quaternion of length 2", with("orientation_wxyz = [2, 0, 0, 0]"), {"f.toml:5:", "length 2", "length 1"}},
+      {"zero quaternion", with("orientation_wxyz = [0, 0, 0, 0]"), {"length 0"}},
+      {"two orientations",
+       with("orientation_wxyz = [1, 0, 0, 0]\nroll_pitch_yaw_rad = [0,0,0]"),
+       {"f.toml:6:", "one of the two"}},
+      {"a fixed body that moves",
+       with("mode = \"fixed\"\nlinear_velocity_m_per_s = [1, 0, 0]"),
+       {"f.toml:6:", "kinematic"}},
+      {"motion of a free body", with("motion = {frequency_hz = 1}"), {"f.toml:5:", "kinematic"}},
+      {"gravity out of the plane",
+       "planar = true\ngravity_m_per_s2 = [0, 0, -9.81]\n" + with(""),
+       {"f.toml:2:", "planar"}},
+  });
+}
+
+TEST_CASE("limits, parameters and overrides") {
+  tactus::SceneOptions few;
+  few.limits.bodies = 3;
+  const std::string stack =
+      "[parameters]\nn = 4\n[[generate]]\nkind = \"stack\"\ncount = \"$n\"\nsize_m = [1,1,1]\nmass_kg = 1\n";
+  CHECK(complaint(stack) == "accepted");
+  CHECK(complaint(stack, few).find("f.toml:5: generate[0].count: found 4 (\"$n\"), expected an integer from 1 to 3") !=
+        std::string::npos);
+  few.limits = {};
+  few.limits.shapes = 3;
+  CHECK(complaint(stack, few).find("more than 3 shapes") != std::string::npos);
+
+  tactus::SceneOptions set;
+  set.set = {{"m", "3"}};
+  CHECK(complaint(stack, set).find("--set: m: unknown parameter; expected one of n, step_s") != std::string::npos);
+  set.set = {{"n", "three"}};
+  CHECK(complaint(stack, set).find("--set: n: found \"three\", expected a number") != std::string::npos);
+  set.set = {{"n", "2.5"}};
+  CHECK(complaint(stack, set).find("found 2.5 (\"$n\"), expected an integer") != std::string::npos);
+  set.set = {{"step_s", "-1"}};
+  CHECK(complaint(stack, set).find("f.toml --set: step_s: found -1") != std::string::npos);
+  CHECK(complaint("[[generate]]\nkind = \"stack\"\nmass_kg = 1\ncount = \"$k\"\n").find("(there is none)") !=
+        std::string::npos);
+  CHECK_THROWS_AS(tactus::load_scene("/nonexistent/scene.toml", {}), tactus::InputError);
+  CHECK_THROWS_AS(tactus::load_scene("/", {}), tactus::InputError);
+}
