@@ -180,7 +180,7 @@ enum class SendStatus {
   not_armed,  // arm() first (again, after a lost link, lease or a new scene)
   not_connected,
   not_finite,    // a number is NaN or infinite
-  too_large,     // more than 16 rows with points, 23 without
+  too_large,     // more rows than one datagram holds: 17 with points, 25 without
   unknown_body,  // not an id of the present scene
   would_block,   // the socket is full; nothing was sent
 };
