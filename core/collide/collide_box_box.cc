@@ -1,5 +1,6 @@
-// Box against box. Normal: the least overlap over the 15 axes of the separating axis test, exact for boxes. Points: the incident
-// face clipped by the side planes of the reference face, those below the reference face; or the crossing of two edges. O(1).
+// Box against box. Normal: the least overlap over the 15 axes of the separating axis test, exact for boxes. Points: the
+// incident face clipped by the side planes of the reference face, those below the reference face; or the crossing of
+// two edges. O(1).
 #include <algorithm>
 
 #include "core/collide/narrow_axis.h"
@@ -13,17 +14,17 @@ namespace {
 
 // Axes 0-2: faces of a, 3-5: faces of b, 6 + 3 i + j: edge i of a times edge j of b. Everything in the frame of a.
 struct BoxPair {
-  const Vec3& a;   // half edges
+  const Vec3& a;  // half edges
   const Vec3& b;
-  Mat3 C;          // R_AB
+  Mat3 C;  // R_AB
   Mat3 C_abs;
-  Vec3 d;          // from b's centre to a's, in A
-  Vec3 d_B;        // the same in B
+  Vec3 d;    // from b's centre to a's, in A
+  Vec3 d_B;  // the same in B
 };
 
 struct BestAxis {
   int code = -1;
-  double depth = 0;     // overlap along n_A
+  double depth = 0;         // overlap along n_A
   Vec3 n_A = Vec3::Zero();  // unit, from b into a
 };
 
@@ -84,8 +85,8 @@ bool test_edges(const BoxPair& pair, int last, BestAxis& best) noexcept {
       if (length2 < kParallelEdges2) continue;
       // L = e_i x C e_j; the overlap scaled by |L| first, the root only for those that may win.
       const double centre = pair.d[i2] * pair.C(i1, j) - pair.d[i1] * pair.C(i2, j);
-      const double reach = pair.a[i1] * pair.C_abs(i2, j) + pair.a[i2] * pair.C_abs(i1, j) + pair.b[j1] * pair.C_abs(i, j2) +
-                           pair.b[j2] * pair.C_abs(i, j1);
+      const double reach = pair.a[i1] * pair.C_abs(i2, j) + pair.a[i2] * pair.C_abs(i1, j) +
+                           pair.b[j1] * pair.C_abs(i, j2) + pair.b[j2] * pair.C_abs(i, j1);
       const double scaled = reach - std::abs(centre);
       const int code = 6 + 3 * i + j;
       const double limit = code == last ? best.depth * (1 - kEdgeMargin) / (1 - kHysteresis) : threshold;
@@ -128,6 +129,7 @@ void face_points(const Vec3& ref, const Vec3& inc, const Mat3& R_RI, const Vec3&
   const Vec3 corners[4] = {centre + e1 + e2, centre - e1 + e2, centre - e1 - e2, centre + e1 - e2};
   for (int i = 0; i < 4; ++i) polygon.p[i] = {corners[i][u], corners[i][v], ref[axis] - side * corners[i][axis]};
   clip_to_rectangle(polygon, ref[u], ref[v]);
+  clip_axis<2>(polygon, 1, 2 * ref[axis]);  // not beyond the far face, so that points lie in both boxes
   for (int i = 0; i < polygon.count; ++i) {
     const double depth = polygon.p[i].z();
     if (depth <= 0) continue;
@@ -180,7 +182,8 @@ void collide_box_box(const Shape& a, const Frame& X_WA, const Shape& b, const Fr
     face_points(a.half_S, b.half_S, pair.C, p_AB, best.code, best.n_A[best.code] > 0 ? -1.0 : 1.0, X_WA, out);
   } else if (best.code < 6) {
     const int j = best.code - 3;
-    face_points(b.half_S, a.half_S, pair.C.transpose(), pair.d_B, j, pair.C.col(j).dot(best.n_A) > 0 ? 1.0 : -1.0, X_WB, out);
+    face_points(b.half_S, a.half_S, pair.C.transpose(), pair.d_B, j, pair.C.col(j).dot(best.n_A) > 0 ? 1.0 : -1.0, X_WB,
+                out);
   } else {
     edge_point(pair, best, X_WA, out);
   }

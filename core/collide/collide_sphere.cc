@@ -1,5 +1,5 @@
-// A sphere against everything: one point, on the line from the centre to the nearest surface point of the other solid. Closed forms,
-// O(1), but O(faces + edges) against a convex polyhedron.
+// A sphere against everything: one point, on the line from the centre to the nearest surface point of the other solid.
+// Closed forms, O(1), but O(faces + edges) against a convex polyhedron.
 #include <algorithm>
 #include <limits>
 
@@ -11,8 +11,8 @@ namespace tactus {
 
 namespace {
 
-// Adds the point of a sphere with centre p_WA, given the unit normal from the other body towards the sphere and the signed distance
-// of the centre from the other's surface.
+// Adds the point of a sphere with centre p_WA, given the unit normal from the other body towards the sphere and the
+// signed distance of the centre from the other's surface.
 void add_sphere_point(double radius, const Frame& X_WA, const Vec3& nhat_BA_W, double distance, Witness& witness,
                       ContactBuffer& out) noexcept {
   witness.axis_A.noalias() = X_WA.R.transpose() * nhat_BA_W;
@@ -90,7 +90,8 @@ void collide_sphere_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, 
   const Vec3 cap(0, 0, c_B.z() < 0 ? -1.0 : 1.0);
   if (over_side <= 0 || over_cap <= 0) {  // inside, or beside one of the two surfaces only
     const bool through_side = over_side > over_cap;
-    add_sphere_point(a.radius, X_WA, X_WB.R * (through_side ? radial : cap), std::max(over_side, over_cap), witness, out);
+    add_sphere_point(a.radius, X_WA, X_WB.R * (through_side ? radial : cap), std::max(over_side, over_cap), witness,
+                     out);
     return;
   }
   const double distance = std::sqrt(over_side * over_side + over_cap * over_cap);

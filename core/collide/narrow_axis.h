@@ -3,16 +3,16 @@
 
 namespace tactus {
 
-// Nearly tied axes: the one of the last tick stays until another is better by this share of the depth. Without it the normal of
-// a deep corner flips by 90 degrees between ticks, which the hand feels as kicks. The translation is then at most this share
-// above the minimum.
+// Nearly tied axes: the one of the last tick stays until another is better by this share of the depth. Without it the
+// normal of a deep corner flips by 90 degrees between ticks, which the hand feels as kicks. The translation is then at
+// most this share above the minimum.
 inline constexpr double kHysteresis = 1e-3;
 
 // An edge-edge axis must be better than the best face by this share: faces carry several points.
 inline constexpr double kEdgeMargin = 1e-3;
 
-// Edges closer to parallel than this [sin^2] have no axis of their own: their faces' axes decide, the error is at most the
-// edges' length times the angle, 1e-6.
+// Edges closer to parallel than this [sin^2] have no axis of their own: their faces' axes decide, the error is at most
+// the edges' length times the angle, 1e-6.
 inline constexpr double kParallelEdges2 = 1e-12;
 
 }  // namespace tactus

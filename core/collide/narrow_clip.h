@@ -5,7 +5,8 @@
 
 namespace tactus {
 
-// Corners (u, v, depth below the reference face); depth is interpolated. Capacity: a polygon gains at most one corner per cut.
+// Corners (u, v, depth below the reference face); depth is interpolated. Capacity: a polygon gains at most one corner
+// per cut.
 struct ClipPolygon {
   static constexpr int kCapacity = 16;
   Vec3 p[kCapacity];

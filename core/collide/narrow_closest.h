@@ -10,14 +10,15 @@ namespace tactus {
 
 struct ConvexHull;
 
-// Signed distance of point c from the surface of a convex polyhedron (negative inside) and the unit direction from the nearest surface
-// point to c (inside: the normal of the nearest face). Distances beyond `reach` may be returned as any separating face's distance.
-// hint: a face index remembered from the last call, or anything. Returns the face with the largest distance. O(faces + edges).
+// Signed distance of point c from the surface of a convex polyhedron (negative inside) and the unit direction from the
+// nearest surface point to c (inside: the normal of the nearest face). Distances beyond `reach` may be returned as any
+// separating face's distance. hint: a face index remembered from the last call, or anything. Returns the face with the
+// largest distance. O(faces + edges).
 std::int32_t closest_on_hull(const ConvexHull& hull, const Vec3& c, double reach, std::int32_t hint, Vec3& nhat,
                              double& distance) noexcept;
 
-// Parameters in [-1, 1] of the closest points c_a + s u_a, c_b + t u_b of two segments given by centre and half vector, d = c_a - c_b.
-// Parallel segments: the middle of the common part. (Lumelsky 1985, as in Ericson 5.1.9.)
+// Parameters in [-1, 1] of the closest points c_a + s u_a, c_b + t u_b of two segments given by centre and half vector,
+// d = c_a - c_b. Parallel segments: the middle of the common part. (Lumelsky 1985, as in Ericson 5.1.9.)
 inline void closest_on_segments(const Vec3& d, const Vec3& u_a, const Vec3& u_b, double& s, double& t) noexcept {
   const double aa = u_a.squaredNorm();
   const double bb = u_b.squaredNorm();

@@ -15,8 +15,10 @@ struct Entry {
   const char* name;
 };
 
-#define TACTUS_ENTRY(name) \
-  Entry { collide_##name, "collide_" #name }
+#define TACTUS_ENTRY(name)           \
+  Entry {                            \
+    collide_##name, "collide_" #name \
+  }
 constexpr Entry kNone{nullptr, "swapped"};
 
 // Rows a, columns b, in the order of ShapeKind; below the diagonal the pair is swapped.

@@ -1,5 +1,5 @@
-// Narrow phase: the table [shape][shape] -> function. Each function finds the normal of minimum translation and all contact points of
-// one pair. Normal from B into A; depth > 0 is overlap (core/README.md).
+// Narrow phase: the table [shape][shape] -> function. Each function finds the normal of minimum translation and all
+// contact points of one pair. Normal from B into A; depth > 0 is overlap (core/README.md).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace tactus {
 
-// What a pair remembers of its geometry, so that the next tick starts where this one ended. Part of State: zero-initialised
-// means "knows nothing", and any value must give the same contacts up to rounding, only slower or faster.
+// What a pair remembers of its geometry, so that the next tick starts where this one ended. Part of State:
+// zero-initialised means "knows nothing", and any value must give the same contacts up to rounding, only slower or
+// faster.
 struct Witness {
   Vec3 axis_A = Vec3::Zero();  // last separating or contact axis, from B towards A, in the frame of shape A; zero: none
   std::int32_t feature_a = -1, feature_b = -1;  // meaning is the pair function's own
@@ -18,12 +19,13 @@ struct Witness {
 
 // Points of one pair, written into caller's storage.
 struct ContactBuffer {
-  ContactPoint* points;        // capacity entries
+  ContactPoint* points;  // capacity entries
   std::uint32_t capacity;
   std::uint32_t count = 0;
   Vec3 nhat_BA_W = Vec3::Zero();
-  bool all_on_bottom = false;  // the function proves that every point is on the bottom of the overlap (III-A can be skipped)
-  bool truncated = false;      // more points than capacity: the deepest were kept
+  bool all_on_bottom =
+      false;  // the function proves that every point is on the bottom of the overlap (III-A can be skipped)
+  bool truncated = false;  // more points than capacity: the deepest were kept
 
   void add(const Vec3& p_WC, double depth) noexcept {
     if (count < capacity) {
@@ -35,12 +37,14 @@ struct ContactBuffer {
   void add_full(const Vec3& p_WC, double depth) noexcept;  // replaces the shallowest if that is shallower
 };
 
-// Finds the contacts of a at X_WA against b at X_WB. count = 0 when they do not overlap (touching counts as depth 0: no point).
+// Finds the contacts of a at X_WA against b at X_WB. count = 0 when they do not overlap (touching counts as depth 0: no
+// point).
 using CollideFn = void (*)(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                            ContactBuffer& out) noexcept;
 
 // Contacts of any pair; looks up the table. kinds in either order; half_space against half_space finds nothing.
-void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness, ContactBuffer& out) noexcept;
+void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
+             ContactBuffer& out) noexcept;
 
 // The table, for tests and for documentation: function name of [a][b], with a.kind <= b.kind.
 const char* collide_function_name(ShapeKind a, ShapeKind b) noexcept;

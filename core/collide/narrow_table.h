@@ -1,12 +1,14 @@
-// The pair functions behind collide(): one per pair of kinds with a.kind <= b.kind, grouped by file. All have CollideFn's contract.
+// The pair functions behind collide(): one per pair of kinds with a.kind <= b.kind, grouped by file. All have
+// CollideFn's contract.
 #pragma once
 
 #include "core/collide/narrow_phase.h"
 
 namespace tactus {
 
-#define TACTUS_COLLIDE_FN(name) \
-  void name(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness, ContactBuffer& out) noexcept
+#define TACTUS_COLLIDE_FN(name)                                                                     \
+  void name(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness, \
+            ContactBuffer& out) noexcept
 
 // collide_sphere.cc
 TACTUS_COLLIDE_FN(collide_sphere_sphere);
@@ -27,10 +29,9 @@ TACTUS_COLLIDE_FN(collide_capsule_capsule);
 TACTUS_COLLIDE_FN(collide_box_capsule);
 TACTUS_COLLIDE_FN(collide_capsule_cylinder);
 TACTUS_COLLIDE_FN(collide_capsule_convex);
-// collide_polyhedron.cc
+// collide_generic.cc
 TACTUS_COLLIDE_FN(collide_box_convex);
 TACTUS_COLLIDE_FN(collide_convex_convex);
-// collide_cylinder.cc
 TACTUS_COLLIDE_FN(collide_box_cylinder);
 TACTUS_COLLIDE_FN(collide_cylinder_cylinder);
 TACTUS_COLLIDE_FN(collide_cylinder_convex);

@@ -33,8 +33,9 @@ Index extreme_in_band(std::span<const Vec3> points, const Loop& set, const Vec3&
   return best;
 }
 
-// Convex polygon of points in one plane by wrapping: from each corner the next one has all others on its left; of points on one
-// line the farthest, so that points along an edge are no corners. Empty when it does not close (numerically inconsistent).
+// Convex polygon of points in one plane by wrapping: from each corner the next one has all others on its left; of
+// points on one line the farthest, so that points along an edge are no corners. Empty when it does not close
+// (numerically inconsistent).
 Loop planar_hull(std::span<const Vec3> points, const Loop& set, const Vec3& nhat, double eps) {
   Vec3 u, v;
   tangent_basis(nhat, u, v);
@@ -78,8 +79,8 @@ Plane fit_plane(std::span<const Vec3> points, const Loop& loop) {
   return plane;
 }
 
-// Gift wrapping with whole planar faces as steps (Chand & Kapur 1970): coplanar points are one face from the start, so no facet
-// ever has to be merged and slivers cannot arise. O(points * edges).
+// Gift wrapping with whole planar faces as steps (Chand & Kapur 1970): coplanar points are one face from the start, so
+// no facet ever has to be merged and slivers cannot arise. O(points * edges).
 class Wrapper {
  public:
   Wrapper(std::span<const Vec3> points, double eps, std::size_t max_vertices)
@@ -132,8 +133,8 @@ class Wrapper {
     return nullptr;
   }
 
-  // Turns the supporting plane at an extreme point about a line in it until it hits a point. If it then touches in one line only,
-  // that line is an edge, and turning about it gives a face.
+  // Turns the supporting plane at an extreme point about a line in it until it hits a point. If it then touches in one
+  // line only, that line is an edge, and turning about it gives a face.
   const char* first_face(Loop& loop) const {
     Loop all(points_.size());
     for (Index i = 0; i < all.size(); ++i) all[i] = i;
@@ -151,8 +152,8 @@ class Wrapper {
     return face_on(plane, loop);
   }
 
-  // First point hit by the half-plane from the line through p, perpendicular to n and t, that starts along t with outward normal
-  // n and turns towards -n; of points hit together the farthest. Also the plane's outward normal then.
+  // First point hit by the half-plane from the line through p, perpendicular to n and t, that starts along t with
+  // outward normal n and turns towards -n; of points hit together the farthest. Also the plane's outward normal then.
   bool turn(const Vec3& p, const Vec3& n, const Vec3& t, Vec3& nhat, Index& hit) const {
     double hx = 0, hy = 0, reach = 0;
     for (Index i = 0; i < points_.size(); ++i) {
@@ -219,7 +220,8 @@ void fill_neighbours(ConvexHull& hull) {
     ++hull.neighbours_first[edge.vertex_a + 1];
     ++hull.neighbours_first[edge.vertex_b + 1];
   }
-  for (std::size_t i = 1; i < hull.neighbours_first.size(); ++i) hull.neighbours_first[i] += hull.neighbours_first[i - 1];
+  for (std::size_t i = 1; i < hull.neighbours_first.size(); ++i)
+    hull.neighbours_first[i] += hull.neighbours_first[i - 1];
   hull.neighbours.resize(2 * hull.edges.size());
   std::vector<Index> at(hull.neighbours_first.begin(), hull.neighbours_first.end() - 1);
   for (const auto& edge : hull.edges) {
@@ -275,6 +277,28 @@ void export_hull(std::span<const Vec3> points, const Wrapper& wrapper, const Vec
   for (const Vec3& p : out.vertices) out.radius = std::max(out.radius, p.norm());
 }
 
+// The points in their order, without those closer than eps to an earlier-kept one. O(n lg n) for points that spread
+// along x.
+std::vector<Vec3> without_duplicates(const std::vector<Vec3>& points, double eps) {
+  std::vector<Index> order(points.size());
+  for (Index i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](Index i, Index j) {
+    return points[i].x() < points[j].x() || (points[i].x() == points[j].x() && i < j);
+  });
+  std::vector<bool> dropped(points.size(), false);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (dropped[order[k]]) continue;
+    for (std::size_t m = k + 1; m < order.size() && points[order[m]].x() - points[order[k]].x() <= eps; ++m) {
+      if ((points[order[m]] - points[order[k]]).squaredNorm() <= eps * eps) dropped[order[m]] = true;
+    }
+  }
+  std::vector<Vec3> kept;
+  for (Index i = 0; i < points.size(); ++i) {
+    if (!dropped[i]) kept.push_back(points[i]);
+  }
+  return kept;
+}
+
 }  // namespace
 
 bool build_convex_hull(std::span<const Vec3> points, std::size_t max_vertices, ConvexHull& out, std::string& error) {
@@ -301,10 +325,11 @@ bool build_convex_hull(std::span<const Vec3> points, std::size_t max_vertices, C
   for (Vec3& p : local) p -= shift;
   // Points that are coplanar up to a noise near the tolerance can be undecidable; a coarser tolerance decides them.
   for (double eps = 1e-9; eps < 2e-6; eps *= 10) {
-    Wrapper wrapper(local, eps * size, max_vertices);
+    const std::vector<Vec3> distinct = without_duplicates(local, 8 * eps * size);
+    Wrapper wrapper(distinct, eps * size, max_vertices);
     const char* why = wrapper.run();
     if (why == nullptr) {
-      export_hull(local, wrapper, shift, out);
+      export_hull(distinct, wrapper, shift, out);
       return true;
     }
     error = why;

@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// Volume, first and second moments of a closed polyhedron about a point inside: sums over the tetrahedra (o, v0, vi, vi+1) of each
-// face. For a tetrahedron with one corner at the origin and the others a, b, c: volume V = det(a,b,c)/6, first moment V (a+b+c)/4,
-// second moment  int x x^T = V/20 (a a^T + b b^T + c c^T + (a+b+c)(a+b+c)^T).
+// Volume, first and second moments of a closed polyhedron about a point inside: sums over the tetrahedra (o, v0, vi,
+// vi+1) of each face. For a tetrahedron with one corner at the origin and the others a, b, c: volume V = det(a,b,c)/6,
+// first moment V (a+b+c)/4, second moment  int x x^T = V/20 (a a^T + b b^T + c c^T + (a+b+c)(a+b+c)^T).
 struct Moments {
   double volume = 0;
   Vec3 first = Vec3::Zero();
@@ -41,10 +41,14 @@ Moments hull_moments(const ConvexHull& hull, const Vec3& o) noexcept {
 }
 
 // Inertia about a point from the second moment about it: I = tr(S) 1 - S.
-Mat3 inertia_from_second(const Mat3& second) noexcept { return second.trace() * Mat3::Identity() - second; }
+Mat3 inertia_from_second(const Mat3& second) noexcept {
+  return second.trace() * Mat3::Identity() - second;
+}
 
 // Inertia of a unit point mass at p about the origin.
-Mat3 point_inertia(const Vec3& p) noexcept { return p.squaredNorm() * Mat3::Identity() - p * p.transpose(); }
+Mat3 point_inertia(const Vec3& p) noexcept {
+  return p.squaredNorm() * Mat3::Identity() - p * p.transpose();
+}
 
 MassProperties hull_mass(const ConvexHull& hull, double density) noexcept {
   const Moments m = hull_moments(hull, hull.centroid);
@@ -70,12 +74,18 @@ Vec3 capsule_diagonal(double r, double h, double density) noexcept {
 double volume(const Shape& shape) noexcept {
   const double r = shape.radius;
   switch (shape.kind) {
-    case ShapeKind::sphere: return 4.0 / 3.0 * kPi * r * r * r;
-    case ShapeKind::box: return 8.0 * shape.half_S.prod();
-    case ShapeKind::capsule: return kPi * r * r * (2.0 * shape.half_length + 4.0 / 3.0 * r);
-    case ShapeKind::cylinder: return kPi * r * r * 2.0 * shape.half_length;
-    case ShapeKind::half_space: return std::numeric_limits<double>::infinity();
-    case ShapeKind::convex: return hull_moments(*shape.hull, shape.hull->centroid).volume;
+    case ShapeKind::sphere:
+      return 4.0 / 3.0 * kPi * r * r * r;
+    case ShapeKind::box:
+      return 8.0 * shape.half_S.prod();
+    case ShapeKind::capsule:
+      return kPi * r * r * (2.0 * shape.half_length + 4.0 / 3.0 * r);
+    case ShapeKind::cylinder:
+      return kPi * r * r * 2.0 * shape.half_length;
+    case ShapeKind::half_space:
+      return std::numeric_limits<double>::infinity();
+    case ShapeKind::convex:
+      return hull_moments(*shape.hull, shape.hull->centroid).volume;
   }
   return 0;
 }
@@ -89,20 +99,25 @@ MassProperties mass_properties(const Shape& shape, double density) noexcept {
   const double h2 = shape.half_length * shape.half_length;
   Vec3 diagonal = Vec3::Zero();
   switch (shape.kind) {
-    case ShapeKind::sphere: diagonal.setConstant(0.4 * out.mass * r2); break;
+    case ShapeKind::sphere:
+      diagonal.setConstant(0.4 * out.mass * r2);
+      break;
     case ShapeKind::box: {
       const Vec3 s = shape.half_S.cwiseAbs2();
       diagonal = out.mass / 3.0 * Vec3(s.y() + s.z(), s.z() + s.x(), s.x() + s.y());
       break;
     }
-    case ShapeKind::capsule: diagonal = capsule_diagonal(shape.radius, shape.half_length, density); break;
+    case ShapeKind::capsule:
+      diagonal = capsule_diagonal(shape.radius, shape.half_length, density);
+      break;
     case ShapeKind::cylinder: {
       const double side = out.mass * (r2 / 4.0 + h2 / 3.0);
       diagonal = Vec3(side, side, 0.5 * out.mass * r2);
       break;
     }
     case ShapeKind::half_space:
-    case ShapeKind::convex: break;
+    case ShapeKind::convex:
+      break;
   }
   out.I_SScm = diagonal.asDiagonal();
   return out;

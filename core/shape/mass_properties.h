@@ -8,9 +8,9 @@
 namespace tactus {
 
 struct MassProperties {
-  double mass = 0;              // [kg]
-  Vec3 p_SScm = Vec3::Zero();   // mass centre from the origin of S, in S [m]
-  Mat3 I_SScm = Mat3::Zero();   // about the mass centre, in the axes of S [kg m^2]
+  double mass = 0;             // [kg]
+  Vec3 p_SScm = Vec3::Zero();  // mass centre from the origin of S, in S [m]
+  Mat3 I_SScm = Mat3::Zero();  // about the mass centre, in the axes of S [kg m^2]
 };
 
 // Volume [m^3] of a bounded shape; half_space: infinity.
@@ -25,8 +25,8 @@ MassProperties transformed(const MassProperties& m, const Pose& X_BS) noexcept;
 // Both together (both given in one frame); parallel-axis theorem.
 MassProperties combined(const MassProperties& a, const MassProperties& b) noexcept;
 
-// Why an inertia cannot belong to a real body: not symmetric, not positive, or a principal moment larger than the sum of the
-// other two (relative tolerance 1e-9). nullptr when physical.
+// Why an inertia cannot belong to a real body: not symmetric, not positive, or a principal moment larger than the sum
+// of the other two (relative tolerance 1e-9). nullptr when physical.
 const char* inertia_defect(const Mat3& I) noexcept;
 
 }  // namespace tactus

@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Half extents along W's axes of a solid of revolution: segment of half length h along the unit axis a_W, plus a disc of radius r.
+// Half extents along W's axes of a solid of revolution: segment of half length h along the unit axis a_W, plus a disc
+// of radius r.
 Vec3 cylinder_extent(const Vec3& a_W, double h, double r) noexcept {
   Vec3 e;
   for (int i = 0; i < 3; ++i) {
@@ -67,12 +68,18 @@ Vec3 cylinder_support(double radius, double half_length, const Vec3& d_S) noexce
 
 const char* to_string(ShapeKind kind) noexcept {
   switch (kind) {
-    case ShapeKind::sphere: return "sphere";
-    case ShapeKind::box: return "box";
-    case ShapeKind::capsule: return "capsule";
-    case ShapeKind::cylinder: return "cylinder";
-    case ShapeKind::half_space: return "half_space";
-    case ShapeKind::convex: return "convex";
+    case ShapeKind::sphere:
+      return "sphere";
+    case ShapeKind::box:
+      return "box";
+    case ShapeKind::capsule:
+      return "capsule";
+    case ShapeKind::cylinder:
+      return "cylinder";
+    case ShapeKind::half_space:
+      return "half_space";
+    case ShapeKind::convex:
+      return "convex";
   }
   return "unknown";
 }
@@ -80,14 +87,22 @@ const char* to_string(ShapeKind kind) noexcept {
 Aabb bounds(const Shape& shape, const Frame& X_WS) noexcept {
   Vec3 e = Vec3::Zero();
   switch (shape.kind) {
-    case ShapeKind::sphere: e.setConstant(shape.radius); break;
-    case ShapeKind::box: e.noalias() = X_WS.R.cwiseAbs() * shape.half_S; break;
+    case ShapeKind::sphere:
+      e.setConstant(shape.radius);
+      break;
+    case ShapeKind::box:
+      e.noalias() = X_WS.R.cwiseAbs() * shape.half_S;
+      break;
     case ShapeKind::capsule:
       e = (X_WS.R.col(2).cwiseAbs() * shape.half_length).array() + shape.radius;
       break;
-    case ShapeKind::cylinder: e = cylinder_extent(X_WS.R.col(2), shape.half_length, shape.radius); break;
-    case ShapeKind::half_space: return half_space_bounds(X_WS.R.col(2), X_WS.p);
-    case ShapeKind::convex: return hull_bounds(*shape.hull, X_WS);
+    case ShapeKind::cylinder:
+      e = cylinder_extent(X_WS.R.col(2), shape.half_length, shape.radius);
+      break;
+    case ShapeKind::half_space:
+      return half_space_bounds(X_WS.R.col(2), X_WS.p);
+    case ShapeKind::convex:
+      return hull_bounds(*shape.hull, X_WS);
   }
   return {X_WS.p - e, X_WS.p + e};
 }
@@ -104,9 +119,12 @@ Vec3 support(const Shape& shape, const Vec3& d_S) noexcept {
     case ShapeKind::box:
       return {std::copysign(shape.half_S.x(), d_S.x()), std::copysign(shape.half_S.y(), d_S.y()),
               std::copysign(shape.half_S.z(), d_S.z())};
-    case ShapeKind::cylinder: return cylinder_support(shape.radius, shape.half_length, d_S);
-    case ShapeKind::convex: return hull_support(*shape.hull, d_S);
-    case ShapeKind::half_space: break;
+    case ShapeKind::cylinder:
+      return cylinder_support(shape.radius, shape.half_length, d_S);
+    case ShapeKind::convex:
+      return hull_support(*shape.hull, d_S);
+    case ShapeKind::half_space:
+      break;
   }
   TACTUS_ASSERT(!"support of a half-space");
   return Vec3::Zero();

@@ -1,4 +1,5 @@
-// Collision shapes: plain data, met two at a time through the table of collide/narrow_phase.h. Frame S is the shape's own frame.
+// Collision shapes: plain data, met two at a time through the table of collide/narrow_phase.h. Frame S is the shape's
+// own frame.
 #pragma once
 
 #include <array>
@@ -20,19 +21,51 @@ struct ConvexHull;  // core/shape/convex_hull.h
 
 struct Shape {
   ShapeKind kind = ShapeKind::sphere;
-  Vec3 half_S = Vec3::Zero();   // box: half edges [m]
-  double radius = 0;            // sphere, capsule, cylinder [m]
-  double half_length = 0;       // capsule: half of the segment between the cap centres; cylinder: half height; along S's z axis [m]
+  Vec3 half_S = Vec3::Zero();  // box: half edges [m]
+  double radius = 0;           // sphere, capsule, cylinder [m]
+  double half_length =
+      0;  // capsule: half of the segment between the cap centres; cylinder: half height; along S's z axis [m]
   const ConvexHull* hull = nullptr;  // convex: vertices and merged faces in S; owned by the Model, outlives the World
   // half_space: the solid is z_S <= 0, outward normal +z_S.
 };
 
-inline Shape make_sphere(double radius) { Shape s; s.kind = ShapeKind::sphere; s.radius = radius; return s; }
-inline Shape make_box(const Vec3& half_S) { Shape s; s.kind = ShapeKind::box; s.half_S = half_S; return s; }
-inline Shape make_capsule(double radius, double half_length) { Shape s; s.kind = ShapeKind::capsule; s.radius = radius; s.half_length = half_length; return s; }
-inline Shape make_cylinder(double radius, double half_length) { Shape s; s.kind = ShapeKind::cylinder; s.radius = radius; s.half_length = half_length; return s; }
-inline Shape make_half_space() { Shape s; s.kind = ShapeKind::half_space; return s; }
-inline Shape make_convex(const ConvexHull* hull) { Shape s; s.kind = ShapeKind::convex; s.hull = hull; return s; }
+inline Shape make_sphere(double radius) {
+  Shape s;
+  s.kind = ShapeKind::sphere;
+  s.radius = radius;
+  return s;
+}
+inline Shape make_box(const Vec3& half_S) {
+  Shape s;
+  s.kind = ShapeKind::box;
+  s.half_S = half_S;
+  return s;
+}
+inline Shape make_capsule(double radius, double half_length) {
+  Shape s;
+  s.kind = ShapeKind::capsule;
+  s.radius = radius;
+  s.half_length = half_length;
+  return s;
+}
+inline Shape make_cylinder(double radius, double half_length) {
+  Shape s;
+  s.kind = ShapeKind::cylinder;
+  s.radius = radius;
+  s.half_length = half_length;
+  return s;
+}
+inline Shape make_half_space() {
+  Shape s;
+  s.kind = ShapeKind::half_space;
+  return s;
+}
+inline Shape make_convex(const ConvexHull* hull) {
+  Shape s;
+  s.kind = ShapeKind::convex;
+  s.hull = hull;
+  return s;
+}
 
 struct Aabb {
   Vec3 lo, hi;  // in W [m]; a half-space gives infinities where unbounded

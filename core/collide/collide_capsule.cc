@@ -1,0 +1,273 @@
+// A capsule against everything but spheres and half-spaces. Shallow contact (the segment inside the capsule is outside
+// the other solid): the shortest distance from the segment, exact. Deep: least overlap of the segment, plus the radius.
+#include <algorithm>
+#include <limits>
+
+#include "core/collide/narrow_closest.h"
+#include "core/collide/narrow_feature.h"
+#include "core/collide/narrow_table.h"
+#include "core/shape/convex_hull.h"
+
+namespace tactus {
+
+namespace {
+
+// Nearest point of the segment to a solid in the solid's frame B, when the segment is outside.
+struct Nearest {
+  double distance = std::numeric_limits<double>::infinity();
+  double t = 0;           // on the segment, -1..1
+  Vec3 n = Vec3::Zero();  // unit, from the solid to the segment
+};
+
+// Vector from the nearest point of the solid to p; zero inside.
+Vec3 away_from_box(const Vec3& half, const Vec3& p) noexcept {
+  return p - p.cwiseMax(-half).cwiseMin(half);
+}
+
+Vec3 away_from_cylinder(double radius, double half_length, const Vec3& p) noexcept {
+  const double rho = std::sqrt(p.x() * p.x() + p.y() * p.y());
+  const double k = rho > radius ? 1.0 - radius / rho : 0.0;
+  const double z = p.z() - std::clamp(p.z(), -half_length, half_length);
+  return {k * p.x(), k * p.y(), z};
+}
+
+// Least distance over the segment c + t u from a convex solid given by its closest vector: the distance is convex in t,
+// its slope is closest . u. Regula falsi on the slope with bisection in turn; a level stretch (parallel) gives its
+// middle.
+template <typename Away>
+Nearest nearest_on_segment(const Vec3& c, const Vec3& u, const Away& away) noexcept {
+  const auto slope = [&](double t) noexcept { return away(c + t * u).dot(u); };
+  double lo = -1, hi = 1;
+  double f_lo = slope(lo), f_hi = slope(hi);
+  const double tiny = 1e-15 * (c.squaredNorm() + u.squaredNorm());
+  double t = 0;
+  if (f_lo >= -tiny && f_hi <= tiny) {
+    t = 0;  // level all along
+  } else if (f_lo >= -tiny) {
+    t = -1;
+  } else if (f_hi <= tiny) {
+    t = 1;
+  } else {
+    for (int i = 0; i < 80 && hi - lo > 1e-15; ++i) {
+      t = (i % 3 == 2) ? 0.5 * (lo + hi) : lo - f_lo * (hi - lo) / (f_hi - f_lo);
+      if (!(t > lo && t < hi)) t = 0.5 * (lo + hi);
+      const double f = slope(t);
+      if (std::abs(f) <= tiny) break;
+      if (f < 0) {
+        lo = t;
+        f_lo = f;
+      } else {
+        hi = t;
+        f_hi = f;
+      }
+    }
+  }
+  const Vec3 v = away(c + t * u);
+  Nearest nearest;
+  nearest.t = t;
+  nearest.distance = std::sqrt(v.squaredNorm());
+  if (nearest.distance > 0) nearest.n = v * (1.0 / nearest.distance);
+  return nearest;
+}
+
+// A convex polyhedron: both ends against the solid, the segment against each edge that can be seen.
+Nearest nearest_to_hull(const ConvexHull& hull, const Vec3& c, const Vec3& u, double reach) noexcept {
+  Nearest best;
+  for (const double t : {-1.0, 1.0}) {
+    Vec3 n;
+    double distance = 0;
+    closest_on_hull(hull, c + t * u, std::numeric_limits<double>::infinity(), -1, n, distance);
+    if (distance < best.distance) best = {distance, t, n};
+  }
+  (void)reach;
+  for (const ConvexHull::Edge& edge : hull.edges) {
+    const Vec3& p = hull.vertices[edge.vertex_a];
+    const Vec3& q = hull.vertices[edge.vertex_b];
+    double s = 0, t = 0;
+    const Vec3 half = 0.5 * (q - p);
+    const Vec3 d = c - 0.5 * (p + q);
+    closest_on_segments(d, u, half, s, t);
+    const Vec3 v = d + s * u - t * half;
+    const double distance2 = v.squaredNorm();
+    if (distance2 >= best.distance * best.distance || distance2 <= 0) continue;
+    best.distance = std::sqrt(distance2);
+    best.t = s;
+    best.n = v * (1.0 / best.distance);
+  }
+  return best;
+}
+
+struct CapsulePair {
+  const Shape& capsule;
+  const Frame& X_WC;
+  const Shape& solid;
+  const Frame& X_WS;
+  bool capsule_is_a;
+};
+
+// The side line of the capsule that faces the solid along -n.
+void capsule_line(const Core& segment, double radius, const Vec3& n, Feature& out) noexcept {
+  out.count = 2;
+  out.radius = radius;
+  for (int i = 0; i < 2; ++i) out.p[i] = segment.R * segment.vertices[i] + segment.p - radius * n;
+}
+
+// Points of the contact with normal n (from the solid into the capsule, frame S of the solid).
+void add_points(const CapsulePair& pair, const Core& segment, const Core& solid, const Vec3& n, double depth, double t,
+                bool deep, ContactBuffer& out) noexcept {
+  const double r = pair.capsule.radius;
+  PointGatherer points(n, depth, pair.capsule.half_length + r);
+  const Vec3 axis = segment.R.col(2);
+  const double slope = n.dot(axis);
+  if (slope * slope <= 0.25) {
+    Feature line, face;
+    capsule_line(segment, r, n, line);
+    if (solid.is_cylinder()) {
+      facing_cap(solid, n, face);
+      points.intersect(line, face);
+      facing_side(solid, n, face);
+      points.intersect(line, face);
+    } else {
+      facing_polygon(solid, n, -1, face);
+      points.intersect(line, face);
+    }
+  }
+  const Vec3 p = deep ? core_support(segment, -n) : Vec3(segment.p + t * pair.capsule.half_length * axis);
+  const Vec3 low = p - r * n;
+  points.ensure_deepest(low, low + depth * n);
+  points.write(pair.X_WS, out);
+  out.all_on_bottom = true;
+  if (pair.capsule_is_a) return;
+  out.nhat_BA_W = -out.nhat_BA_W;
+}
+
+Nearest nearest_to_solid(const Shape& solid, const Vec3& c, const Vec3& u, double reach) noexcept {
+  switch (solid.kind) {
+    case ShapeKind::box:
+      return nearest_on_segment(c, u, [&](const Vec3& p) noexcept { return away_from_box(solid.half_S, p); });
+    case ShapeKind::cylinder:
+      return nearest_on_segment(
+          c, u, [&](const Vec3& p) noexcept { return away_from_cylinder(solid.radius, solid.half_length, p); });
+    default:
+      return nearest_to_hull(*solid.hull, c, u, reach);
+  }
+}
+
+void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuffer& out) noexcept {
+  const double r = pair.capsule.radius;
+  const Mat3 R = pair.X_WS.R.transpose() * pair.X_WC.R;
+  const Vec3 c = pair.X_WS.R.transpose() * (pair.X_WC.p - pair.X_WS.p);
+  const Vec3 u = pair.capsule.half_length * R.col(2);
+  CoreStorage storage_segment, storage_solid;
+  const Core segment = make_core(pair.capsule, R, c, storage_segment);
+  const Core solid = make_core(pair.solid, Mat3::Identity(), Vec3::Zero(), storage_solid);
+  Axis last;  // from the solid into the capsule, in S
+  last.n = pair.capsule_is_a ? Vec3(R * witness.axis_A) : Vec3(-witness.axis_A);
+  last.feature_a = pair.capsule_is_a ? witness.feature_b : witness.feature_a;
+  last.feature_b = pair.capsule_is_a ? witness.feature_a : witness.feature_b;
+  const auto remember = [&](const Vec3& n, std::int32_t feature_solid, std::int32_t feature_segment) noexcept {
+    witness.axis_A = pair.capsule_is_a ? Vec3(R.transpose() * n) : Vec3(-n);
+    witness.feature_a = pair.capsule_is_a ? feature_segment : feature_solid;
+    witness.feature_b = pair.capsule_is_a ? feature_solid : feature_segment;
+  };
+  if (!last.n.isZero(0) && last.n.dot(difference_support(segment, solid, last.n)) + r <= 0) return;
+  const bool hull = pair.solid.kind == ShapeKind::convex;
+  Nearest nearest;
+  Axis axis;
+  bool deep = false;
+  if (!hull) {
+    nearest = nearest_to_solid(pair.solid, c, u, r);
+    deep = nearest.distance <= 1e-12 * (r + u.norm());
+  }
+  if (hull || deep) {
+    // With the roles "segment = b" the search's frame is the solid's own, except that a cylinder is always the search's
+    // b.
+    if (pair.solid.kind == ShapeKind::cylinder) {
+      CoreStorage storage_a, storage_b;
+      const Core seg = make_core(pair.capsule, Mat3::Identity(), Vec3::Zero(), storage_a);
+      const Core cyl = make_core(pair.solid, R.transpose(), -(R.transpose() * c), storage_b);
+      Axis seed;
+      seed.n = R.transpose() * last.n;
+      seed.feature_a = last.feature_b;
+      seed.feature_b = last.feature_a;
+      axis = least_overlap_cylinder(seg, cyl, seed);
+      axis.n = R * axis.n;
+      std::swap(axis.feature_a, axis.feature_b);
+    } else {
+      Axis seed = last;
+      seed.n = -seed.n;
+      axis = least_overlap_polyhedra(solid, segment, seed);
+      axis.n = -axis.n;
+    }
+    deep = axis.overlap > 0;
+    if (axis.overlap + r <= 0) {
+      remember(axis.n, -1, -1);
+      return;
+    }
+    if (!deep) nearest = nearest_to_solid(pair.solid, c, u, r);
+  }
+  const Vec3 n = deep ? axis.n : nearest.n;
+  const double depth = deep ? axis.overlap + r : r - nearest.distance;
+  remember(n, deep ? axis.feature_a : -1, deep ? axis.feature_b : -1);
+  if (depth <= 0) return;
+  add_points(pair, segment, solid, n, depth, nearest.t, deep, out);
+}
+
+}  // namespace
+
+void collide_capsule_capsule(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
+                             ContactBuffer& out) noexcept {
+  const Vec3 u_a = a.half_length * X_WA.R.col(2);
+  const Vec3 u_b = b.half_length * X_WB.R.col(2);
+  const Vec3 d = X_WA.p - X_WB.p;
+  double s = 0, t = 0;
+  closest_on_segments(d, u_a, u_b, s, t);
+  const Vec3 v = d + s * u_a - t * u_b;
+  const double reach = a.radius + b.radius;
+  const double distance2 = v.squaredNorm();
+  if (distance2 >= reach * reach) return;
+  const double distance = std::sqrt(distance2);
+  Vec3 n_W;
+  if (distance > 1e-12 * reach) {
+    n_W = v * (1.0 / distance);
+  } else {  // the segments cross: out along their common perpendicular, on the side of the last tick
+    Vec3 cross = u_a.cross(u_b);
+    if (cross.squaredNorm() < 1e-24 * u_a.squaredNorm() * u_b.squaredNorm() || cross.isZero(0)) cross = X_WB.R.col(0);
+    n_W = cross.normalized();
+    const double side = n_W.dot(X_WA.R * witness.axis_A);
+    if (side != 0 ? side < 0 : n_W.dot(d) < 0) n_W = -n_W;
+  }
+  witness.axis_A = X_WA.R.transpose() * n_W;
+  PointGatherer points(n_W, reach - distance, a.half_length + b.half_length + reach);
+  Feature line_a, line_b;
+  line_a.count = line_b.count = 2;
+  line_a.radius = a.radius;
+  line_b.radius = b.radius;
+  for (int i = 0; i < 2; ++i) {
+    const double end = i == 0 ? -1.0 : 1.0;
+    line_a.p[i] = d + end * u_a - a.radius * n_W;
+    line_b.p[i] = end * u_b + b.radius * n_W;
+  }
+  const double slope_a = n_W.dot(X_WA.R.col(2)), slope_b = n_W.dot(X_WB.R.col(2));
+  if (slope_a * slope_a < 0.25 && slope_b * slope_b < 0.25) points.intersect(line_a, line_b);
+  points.ensure_deepest(d + s * u_a - a.radius * n_W, t * u_b + b.radius * n_W);
+  points.write(Frame{Mat3::Identity(), X_WB.p}, out);
+  out.all_on_bottom = true;
+}
+
+void collide_box_capsule(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
+                         ContactBuffer& out) noexcept {
+  collide_capsule_solid({b, X_WB, a, X_WA, false}, witness, out);
+}
+
+void collide_capsule_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
+                              ContactBuffer& out) noexcept {
+  collide_capsule_solid({a, X_WA, b, X_WB, true}, witness, out);
+}
+
+void collide_capsule_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
+                            ContactBuffer& out) noexcept {
+  collide_capsule_solid({a, X_WA, b, X_WB, true}, witness, out);
+}
+
+}  // namespace tactus
