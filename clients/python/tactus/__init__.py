@@ -1,0 +1,36 @@
+"""Client of Tactus, a 1 kHz rigid-contact server: see states, push bodies, control, run in lockstep.
+
+    import tactus
+    with tactus.connect("127.0.0.1") as c:
+        print(c.scene)
+        c.push("block", force=(5, 0, 0), deadline_s=0.2)
+"""
+from .client import Client, Command, LinkStatistics, Wrench, connect
+from .control import STOP, ControlReport
+from .errors import (
+    AuthenticationError,
+    BadScene,
+    BadValue,
+    ConnectError,
+    Full,
+    LeasedByOther,
+    LinkLost,
+    NotArmed,
+    NotFound,
+    NotLeased,
+    ProtocolError,
+    RequestError,
+    StaleEpoch,
+    TactusError,
+    TimedOut,
+    VersionMismatch,
+    WrongState,
+)
+from .leases import Lease
+from .lockstep import Lockstep, LockstepError, StepResult
+from .messages import ErrorCode, EventKind, Status, VerdictCode, WrenchFrame
+from .scene import Body, Event, LeaseEntry, Scene, Snapshot
+from .state import BodyState, Contact, State, Verdict
+from .subscription import Subscription
+
+__version__ = "0.1.0"

@@ -1,0 +1,420 @@
+"""The client: connect(), look, push, control, step."""
+import atexit
+import math
+import os
+import pathlib
+import re
+import sys
+import time
+import weakref
+from typing import NamedTuple
+
+from . import wire
+from .connection import Connection
+from .control import ControlLoop, ControlReport
+from .errors import NotArmed, TimedOut
+from .leases import Lease, channel_name, wrench_channel
+from .link import Link
+from .lockstep import Lockstep
+from .messages import CommandPacket, Statistics, WrenchFrame
+from .scene import LeaseEntry, Scene, Snapshot
+from .state import State, Verdict
+from .subscription import Subscription
+
+DEFAULT_DEADLINE_S = 0.02
+UNJUDGED_KEPT = 64
+STOP_WAIT_S = 0.1
+_FRAMES = {"world": WrenchFrame.WORLD, "body": WrenchFrame.BODY}
+_ZERO = (0.0, 0.0, 0.0)
+
+
+class Wrench(NamedTuple):
+    """A force [N] and a torque [N m] on a body. `at` is p_BP, the force's point of application in the body's frame [m] (default: the
+    mass centre). `frame` "world" or "body" says in which axes the components are; with "body" they turn with the body."""
+
+    force: tuple = _ZERO
+    torque: tuple = _ZERO
+    at: tuple = None
+    frame: str = "world"
+
+
+class Command(NamedTuple):
+    """A command that was sent; `verdict()` says what became of it."""
+
+    client: "Client"
+    sequence: int
+
+    def find_verdict(self):
+        """The Verdict if it has come, else None."""
+        return self.client.find_verdict(self.sequence)
+
+    def verdict(self, timeout_s: float = 1.0) -> Verdict:
+        """Waits for the verdict, which comes with the states. Raises TimedOut."""
+        return self.client.await_verdict(self.sequence, timeout_s)
+
+
+class LinkStatistics(NamedTuple):
+    """This client's side of the connection."""
+
+    up: bool
+    reconnects: int
+    datagrams_received: int  # on the present link
+    datagrams_lost: int  # gaps in the server's sequence numbers
+    datagrams_refused: dict  # reason -> count
+    ticks_incomplete: int  # a part of the tick's state was lost
+    states_dropped: int  # user code read too slowly
+    verdicts: dict  # name -> count
+    round_trip_s: float
+    clock_offset_s: float
+
+
+def connect(host: str = "127.0.0.1", port: int = None, *, token: str = None, token_file=None, name: str = None,
+            timeout_s: float = 5.0, reconnect: bool = True) -> "Client":  # fmt: skip
+    """Connects to a Tactus server; `with tactus.connect() as c:` closes it again.
+
+    `host` may be "HOST" or "HOST:PORT" (control port, default 17800). A server that listens beyond loopback wants its token.
+    """
+    if port is None:
+        host, port = split_address(host)
+    return Client(host, port, _token_bytes(token, token_file), name or _default_name(), timeout_s, reconnect)
+
+
+def split_address(address: str) -> tuple:
+    """("HOST", port) of "HOST", "HOST:PORT" or "[IPV6]:PORT"."""
+    match = re.fullmatch(r"\[(.+)\](?::(\d+))?|([^:]+)(?::(\d+))?|(.*:.*:.*)", address)
+    if match is None:
+        raise ValueError(f"{address!r} is not HOST or HOST:PORT")
+    host = match[1] or match[3] or match[5]
+    return host, int(match[2] or match[4] or wire.DEFAULT_CONTROL_PORT)
+
+
+class Client:
+    """A connection to a server. Safe to use from several threads. Times in seconds, SI units, names for bodies."""
+
+    def __init__(self, host, port, token, name, timeout_s, reconnect):
+        self.connection = Connection(lambda: Link(host, port, name, token, timeout_s), reconnect, timeout_s)
+        self.address = f"{host}:{port}"
+        self._default = None
+        self._pushed_until = {}  # body name -> when its last command has run out
+        self._unjudged = []
+        _OPEN.add(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self) -> None:
+        """Takes this client's forces to zero, releases its leases, disconnects. Runs by itself at exit of the program."""
+        if not self.connection.closed:
+            self.stop_pushing()
+            self.connection.leases.release_all()
+        self.connection.close()
+        _OPEN.discard(self)
+
+    # --- the connection
+
+    @property
+    def connected(self) -> bool:
+        return self.connection.up
+
+    @property
+    def reconnects(self) -> int:
+        """How often the connection fell and came back."""
+        return self.connection.reconnects
+
+    @property
+    def role(self) -> str:
+        """What the server allows this client: "control" or "observe"."""
+        return self.connection.link.role
+
+    @property
+    def server_build(self) -> str:
+        return self.connection.link.build
+
+    @property
+    def round_trip_s(self):
+        """Shortest round trip lately [s]; None until it is measured."""
+        return self.connection.clock.round_trip_s
+
+    @property
+    def clock_offset_s(self):
+        """Server's CLOCK_MONOTONIC minus this client's time.monotonic() [s]; None until it is measured."""
+        return self.connection.clock.offset_s
+
+    def link_statistics(self) -> LinkStatistics:
+        connection, link = self.connection, self.connection.link
+        with connection.lock:
+            return LinkStatistics(
+                connection.up, connection.reconnects, link.datagrams_received, link.datagrams_lost, dict(link.refused),
+                sum(s.incomplete for s in connection.subscriptions), sum(s.dropped for s in connection.subscriptions),
+                dict(connection.verdicts.counts), self.round_trip_s, self.clock_offset_s,
+            )  # fmt: skip
+
+    def events(self) -> list:
+        """Events since the last call, oldest first: LINK_LOST, RECONNECTED, SCENE_CHANGED, LEASE_LOST, COMMANDS_EXPIRED ..."""
+        return self.connection.take_events()
+
+    def wait_event(self, *kinds: str, timeout_s: float = 5.0):
+        """The next event of one of these kinds."""
+        return self.connection.wait_event(kinds, timeout_s)
+
+    @property
+    def armed(self) -> bool:
+        """False after a reconnect or another's scene change: push() and control() refuse until arm()."""
+        return self.connection.armed
+
+    def arm(self) -> None:
+        """Allows commands again: you have looked at the world and still mean them. Claims again what was claimed by claim()."""
+        with self.connection.lock:
+            if not self.connection.up:
+                raise NotArmed(f"cannot arm: {self.connection.down_text()}")
+            lost, self.connection.lost_leases = self.connection.lost_leases, []
+        self.connection.leases.reacquire_explicit(lost)
+        self.connection.armed = True
+
+    def require_armed(self) -> None:
+        """Raises NotArmed with the reason."""
+        if not self.connection.armed:
+            reason = self.connection.disarm_reason
+            raise NotArmed(f"commands are held back since {reason}: look at scene and state, then call arm()")
+
+    # --- scenes and model
+
+    @property
+    def scene(self) -> Scene:
+        """The running scene, as the server last described it."""
+        return self.connection.scene
+
+    @property
+    def scene_epoch(self) -> int:
+        return self.connection.scene.scene_epoch
+
+    def scenes(self) -> dict:
+        """Names of the scenes the server offers, with their titles."""
+        reply = self.connection.request("list_scenes").scene_list
+        return {entry.name: entry.title for entry in reply.scenes}
+
+    def load(self, name: str, *, seed: int = 0, **parameters) -> Scene:
+        """Loads a scene, for example load("pile", n=200). Raises BadScene naming file, line and key; the running scene then stays."""
+        values = [{"key": key, "value": str(value)} for key, value in parameters.items()]
+        return self._change_scene("load_scene", name=name, parameters=values, seed=seed)
+
+    def reset(self) -> Scene:
+        """Puts the scene back to its start."""
+        return self._change_scene("reset")
+
+    def refresh_scene(self) -> Scene:
+        """Asks the server again, for example for present settings."""
+        return Scene(self.connection.request("describe_scene").scene)
+
+    def set_model(self, name: str) -> None:
+        """Switches the contact model at run time; scene.models lists them."""
+        self._world_request("set_model", name=name)
+
+    def set_parameter(self, key: str, value) -> None:
+        """Changes a setting at run time; refresh_scene().settings lists keys and values."""
+        self._world_request("set_parameter", key=key, value=str(value))
+
+    # --- time
+
+    def pause(self) -> None:
+        self._world_request("pause")
+
+    def resume(self) -> None:
+        self._world_request("resume")
+
+    def step(self, ticks: int = 1):
+        """Advances a paused world; returns a GrantReply with tick and state_hash."""
+        return self._world_request("step", ticks=ticks).grant
+
+    def lockstep(self, timeout_s: float = 60.0) -> Lockstep:
+        """`with c.lockstep() as ls: ls.step(10)`: the world advances only by this client's steps."""
+        return Lockstep(self, timeout_s)
+
+    def snapshot(self, name: str = "") -> Snapshot:
+        """Takes a snapshot of the whole state; a name keeps it in the server, too."""
+        s = self.connection.request("take_snapshot", name=name).snapshot
+        return Snapshot(s.name, s.tick, s.state_hash, s.state, s.scene_epoch)
+
+    def restore(self, snapshot) -> None:
+        """Puts the world back to a Snapshot, or to the one that the server keeps under a name."""
+        wish = {"name": snapshot} if isinstance(snapshot, str) else {"state": snapshot.state}
+        self._world_request("restore_snapshot", **wish)
+
+    def statistics(self) -> Statistics:
+        """The server's Statistics message (control.proto): rates, lateness, work, refusals, clients."""
+        return self.connection.request("get_statistics").statistics
+
+    # --- states
+
+    def subscribe(self, bodies=None, *, velocity=True, wrench=False, contacts=False, single_precision=False, decimation=1) -> Subscription:
+        """A stream of states. `bodies` are names (default: all that move). The first one also serves read(), latest() and states()."""
+        wish = dict(
+            bodies=list(bodies or ()), velocity=velocity, wrench=wrench, contacts=contacts,
+            single_precision=single_precision, decimation=decimation,
+        )  # fmt: skip
+        subscription = Subscription(self.connection, wish)
+        self.connection.subscribe(subscription)
+        if self._default is None:
+            self._default = subscription
+        return subscription
+
+    def default_subscription(self) -> Subscription:
+        """The one behind read(), latest() and states(); made now when there is none."""
+        if self._default is None or self._default not in self.connection.subscriptions:
+            self._default = None
+            self.subscribe()
+        return self._default
+
+    def read(self, timeout_s: float = 2.0) -> State:
+        """The oldest state not read yet."""
+        return self.default_subscription().read(timeout_s)
+
+    def latest(self, timeout_s: float = 2.0) -> State:
+        """The newest state."""
+        return self.default_subscription().latest(timeout_s)
+
+    def states(self, duration_s: float = None):
+        """Iterates over all states."""
+        return self.default_subscription().states(duration_s)
+
+    # --- leases and commands
+
+    def claim(self, *targets: str, duration_s: float = 2.0, take_over: bool = False) -> Lease:
+        """Takes bodies (by name) or "world" for this client alone: all or nothing, renewed until released. A context manager."""
+        return self.connection.leases.acquire([channel_name(t) for t in targets], duration_s, take_over)
+
+    def leases(self) -> list:
+        """Who holds what."""
+        reply = self.connection.request("list_leases").leases
+        return [LeaseEntry(e.channel, e.client, e.left_ms / 1000) for e in reply.leases]
+
+    def push(self, body: str, force=_ZERO, torque=_ZERO, at=None, frame="world", deadline_s=DEFAULT_DEADLINE_S) -> Command:
+        """Sends one wrench, which the server holds until `deadline_s` (at most 0.2 s) has passed and then ramps to zero.
+        Push again before that to go on, or use control(). Claims the body first, unless claimed. Meanings: see Wrench."""
+        return self.command({body: Wrench(force, torque, at, frame)}, deadline_s=deadline_s)
+
+    def command(self, wrenches: dict, *, deadline_s=DEFAULT_DEADLINE_S, expected_tick: int = 0) -> Command:
+        """Sends wrenches for several bodies at once, all applied or none: {"block": Wrench(force=(1, 0, 0))}."""
+        self.require_armed()
+        packet = self._command_packet(wrenches, deadline_s, expected_tick)
+        for body in wrenches:
+            self.connection.leases.ensure(wrench_channel(body))
+            self._pushed_until[body] = time.monotonic() + deadline_s
+        command = Command(self, self.connection.send_command(packet))
+        self._unjudged = [*self._unjudged[-UNJUDGED_KEPT:], command]
+        return command
+
+    def control(self, bodies, callback, duration_s: float = None, deadline_s: float = DEFAULT_DEADLINE_S) -> ControlReport:
+        """Calls `callback(state)` with each newest state and sends what it returns: {body: Wrench}, None for no command in this
+        cycle, tactus.STOP to end. Claims the bodies for its time and ends with a zero command."""
+        return ControlLoop(self, bodies, callback, deadline_s).run(duration_s)
+
+    def stop_pushing(self, bodies=None) -> None:
+        """Takes the forces of this client to zero now (all of them by default), and waits until the server has read that."""
+        now = time.monotonic()
+        live = [b for b, until in self._pushed_until.items() if until > now and (bodies is None or b in bodies)]
+        live = [b for b in live if b in self.scene and self.connection.leases.find(wrench_channel(b))]
+        if not (live and self.connection.up and self.connection.armed):
+            return
+        for body in live:
+            self._pushed_until.pop(body, None)
+        self.connection.send_command(self._command_packet({b: Wrench() for b in live}, DEFAULT_DEADLINE_S, 0))
+        self.connection.barrier(STOP_WAIT_S)
+
+    def verdicts(self) -> list:
+        """Verdicts since the last call, oldest first. They come with the states: subscribe to get them."""
+        with self.connection.lock:
+            return self.connection.verdicts.take_fresh()
+
+    def find_verdict(self, sequence: int):
+        """The verdict of the command with this sequence, or None."""
+        with self.connection.lock:
+            return self.connection.verdicts.find(sequence)
+
+    def await_verdict(self, sequence: int, timeout_s: float = 1.0) -> Verdict:
+        self.default_subscription()
+        with self.connection.lock:
+            self.connection.changed.wait_for(lambda: self.find_verdict(sequence) or not self.connection.up, timeout_s)
+            verdict = self.find_verdict(sequence)
+        if verdict is None:
+            raise TimedOut(f"no verdict for command {sequence} within {timeout_s} s: {self.connection.down_text() or 'lost on the way?'}")
+        return verdict
+
+    def take_unjudged(self) -> list:
+        """The commands sent since the last call."""
+        out, self._unjudged = self._unjudged, []
+        return out
+
+    # --- inside
+
+    def _command_packet(self, wrenches, deadline_s, expected_tick):
+        if not 0 < deadline_s <= wire.DEADLINE_CAP_S:
+            raise ValueError(f"deadline_s must be above 0 and at most {wire.DEADLINE_CAP_S}, not {deadline_s}: push again before it ends")
+        packet = CommandPacket(scene_epoch=self.scene_epoch, deadline_us=round(1e6 * deadline_s), expected_tick=expected_tick)
+        rows = [Wrench(*w) if not isinstance(w, Wrench) else w for w in wrenches.values()]
+        for body, row in zip(wrenches, rows):
+            packet.body_id.append(self.scene[body].id)
+            packet.wrench.extend(_vector(row.force, "force") + _vector(row.torque, "torque"))
+        if any(row.frame != "world" for row in rows):
+            packet.frame.extend(_frame(row.frame) for row in rows)
+        if any(row.at is not None for row in rows):
+            for body, row in zip(wrenches, rows):
+                packet.point.extend(self._mass_centre(body) if row.at is None else _vector(row.at, "at"))
+        return packet
+
+    def _mass_centre(self, body):
+        p_BBcm = self.scene[body].description.p_BBcm_m
+        return [p_BBcm.x, p_BBcm.y, p_BBcm.z]
+
+    def _change_scene(self, field, **values):
+        with self.connection.changing_scene():
+            reply = self._world_request(field, **values)
+            self.connection.adopt_own_scene(reply.scene)
+        return self.scene
+
+    def _world_request(self, field, **values):
+        """A request that needs the lease "world": taken for its time, unless held."""
+        if self.connection.leases.find("world") is not None:
+            return self.connection.request(field, **values)
+        with self.claim("world"):
+            return self.connection.request(field, **values)
+
+
+def _vector(values, what):
+    vector = [float(v) for v in values]
+    if len(vector) != 3 or not all(map(math.isfinite, vector)):
+        raise ValueError(f"{what} must be three finite numbers, not {values!r}")
+    return vector
+
+
+def _frame(name):
+    try:
+        return _FRAMES[name]
+    except KeyError:
+        raise ValueError(f'frame must be "world" or "body", not {name!r}') from None
+
+
+def _token_bytes(token, token_file):
+    if token is not None and token_file is not None:
+        raise ValueError("give token= or token_file=, not both")
+    if token_file is not None:
+        return pathlib.Path(token_file).read_bytes().rstrip()
+    return token.encode().rstrip() if token else b""
+
+
+def _default_name():
+    program = pathlib.Path(sys.argv[0] or "python").stem
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{program or 'python'}-{os.getpid()}")[-64:]
+
+
+_OPEN = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all():
+    """A commanded force never outlives its sender."""
+    for client in list(_OPEN):
+        client.close()

@@ -1,0 +1,429 @@
+"""The part of a client that lives in its receive thread: replies, streams, reconnecting, renewing, heartbeats."""
+import collections
+import selectors
+import socket
+import threading
+import time
+
+from google.protobuf.message import DecodeError
+
+from . import wire
+from .errors import AuthenticationError, ConnectError, LinkLost, ProtocolError, TactusError, TimedOut, VersionMismatch, request_error
+from .leases import LeaseKeeper
+from .link import Link, make_request
+from .messages import CommandPacket, EventKind, Ping, Pong, StatePacket
+from .scene import Event, Scene
+from .state import ClockEstimate, VerdictLog
+
+HEARTBEAT_S = 0.5
+UPKEEP_S = 0.2
+BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.05, 1.0
+EVENTS_KEPT = 1024
+
+
+class _Pending:
+    """A request under way: its reply, or why none will come."""
+
+    def __init__(self, handler=None):
+        self.handler = handler
+        self.reply = None
+        self.error = None
+
+
+class Connection:
+    """Keeps one Link alive. Everything shared between threads is guarded by `lock`; `changed` is notified on every change."""
+
+    def __init__(self, open_link, reconnect: bool, timeout_s: float):
+        self._open_link = open_link
+        self._reconnect = reconnect
+        self._timeout_s = timeout_s
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.closed = False
+        self.up = False
+        self.armed = True
+        self.disarm_reason = ""
+        self.lost_leases = []
+        self.reconnects = 0
+        self.scene = None
+        self.subscriptions = []
+        self.verdicts = VerdictLog()
+        self.clock = ClockEstimate()
+        self.leases = LeaseKeeper(self)
+        self._events = collections.deque(maxlen=EVENTS_KEPT)
+        self._pending = {}
+        self._answered_ping_ns = 0  # send time of the newest ping that was answered
+        self._own_changes = 0
+        self._refreshing = False
+        self._down_reason = ""
+        self.link = open_link()
+        self._prepare(self.link)
+        self._wake_in, self._wake_out = socket.socketpair()
+        self.up = True
+        self._thread = threading.Thread(target=self._run, name="tactus-receive", daemon=True)
+        self._thread.start()
+
+    # --- for user threads
+
+    def request(self, field: str, **values):
+        """Sends a request and waits for its reply; raises what the server's error says."""
+        timeout_s = values.pop("wait_s", self._timeout_s)
+        pending = self._send(field, values, _Pending())
+        with self.lock:
+            self.changed.wait_for(lambda: pending.reply or pending.error, timeout_s)
+        if pending.error:
+            raise pending.error
+        if pending.reply is None:
+            raise TimedOut(f"the server did not answer {field} within {timeout_s} s")
+        if pending.reply.HasField("error"):
+            raise request_error(pending.reply.error)
+        return pending.reply
+
+    def request_later(self, field: str, handler, **values) -> None:
+        """Sends a request; `handler(reply)` runs on the receive thread. Silent when the connection is down."""
+        try:
+            self._send(field, values, _Pending(handler))
+        except LinkLost:
+            pass  # whoever handles the loss of the link also handles what hung on it
+
+    def send_command(self, packet) -> int:
+        """Sends a CommandPacket; raises LinkLost when the connection is down."""
+        with self.lock:
+            link = self._link_up()
+        packet.client_send_ns = time.monotonic_ns()
+        return link.send_datagram(wire.COMMAND, packet)
+
+    def send_grant(self, packet) -> int:
+        with self.lock:
+            link = self._link_up()
+        packet.client_send_ns = time.monotonic_ns()
+        return link.send_datagram(wire.GRANT, packet)
+
+    def barrier(self, timeout_s: float) -> bool:
+        """Waits until the server has read what was sent on the real-time channel before; false when no answer came."""
+        with self.lock:
+            try:
+                sent_ns = self._ping(self._link_up())
+            except LinkLost:
+                return False
+            self.changed.wait_for(lambda: self._answered_ping_ns >= sent_ns or not self.up, timeout_s)
+            return self._answered_ping_ns >= sent_ns
+
+    def subscribe(self, subscription) -> None:
+        reply = self.request("subscribe", **subscription.wish)
+        with self.lock:
+            subscription.renewed(reply.subscription.id)
+            self.subscriptions.append(subscription)
+
+    def unsubscribe(self, subscription) -> None:
+        with self.lock:
+            if subscription not in self.subscriptions:
+                return
+            self.subscriptions.remove(subscription)
+        try:
+            self.request("unsubscribe", id=subscription.id)
+        except TactusError:
+            pass  # the connection or the subscription is gone already
+
+    def changing_scene(self):
+        """A context in which a new scene epoch is this client's own doing, so that it stays armed."""
+        return _OwnChange(self)
+
+    def adopt_own_scene(self, description) -> None:
+        """The scene that this client loaded or reset: known, and its streams running, when this returns."""
+        self._adopt(description)
+        with self.lock:
+            self.changed.wait_for(lambda: not self._refreshing or not self.up, self._timeout_s)
+
+    def take_events(self) -> list:
+        with self.lock:
+            out = list(self._events)
+            self._events.clear()
+            return out
+
+    def wait_event(self, kinds, timeout_s):
+        """Removes and returns the oldest event of these kinds."""
+
+        def find():
+            return next((e for e in self._events if e.kind in kinds), None)
+
+        with self.lock:
+            if not self.changed.wait_for(find, timeout_s):
+                raise TimedOut(f"no event {' or '.join(kinds)} within {timeout_s} s")
+            event = find()
+            self._events.remove(event)
+            return event
+
+    def disarm(self, reason: str) -> None:
+        with self.lock:
+            self.armed, self.disarm_reason = False, reason
+
+    def down_text(self) -> str:
+        """Why the connection is down; empty when it is up."""
+        if self.up:
+            return ""
+        if self.closed:
+            return "this client is closed" if not self._down_reason else f"the connection is lost for good: {self._down_reason}"
+        return f"the connection is down ({self._down_reason}) and is being made anew"
+
+    def close(self) -> None:
+        with self.lock:
+            already, self.closed, self.up = self.closed, True, False
+            self.changed.notify_all()
+        if not already:
+            self._wake_in.send(b"x")
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    # --- receive thread
+
+    def _run(self):
+        try:
+            while not self.closed:
+                try:
+                    self._serve()
+                except (LinkLost, ProtocolError) as error:
+                    self._lose(error)
+                    self._come_back()
+        finally:
+            self.link.close()
+            self._wake_in.close()
+            self._wake_out.close()
+
+    def _serve(self):
+        """Until the link falls or the client is closed."""
+        link = self.link
+        for reply in link.take_early_replies():
+            self._take_reply(reply)
+        with selectors.DefaultSelector() as selector:
+            selector.register(link.tcp, selectors.EVENT_READ, lambda: self._take_replies(link))
+            selector.register(link.udp, selectors.EVENT_READ, lambda: self._take_datagrams(link))
+            selector.register(self._wake_out, selectors.EVENT_READ, lambda: None)
+            next_upkeep = next_heartbeat = 0.0
+            while not self.closed:
+                now = time.monotonic()
+                if now >= next_upkeep:
+                    next_upkeep = now + UPKEEP_S
+                    self.leases.upkeep()
+                if now >= next_heartbeat:
+                    next_heartbeat = now + HEARTBEAT_S
+                    self._beat(link)
+                for key, _ in selector.select(max(0.0, min(next_upkeep, next_heartbeat) - now)):
+                    key.data()
+
+    def _beat(self, link):
+        link.send_datagram(wire.COMMAND, CommandPacket(scene_epoch=self.scene.scene_epoch, client_send_ns=time.monotonic_ns()))
+        self._ping(link)
+
+    def _ping(self, link) -> int:
+        sent_ns = time.monotonic_ns()
+        link.send_datagram(wire.PING, Ping(client_send_ns=sent_ns))
+        return sent_ns
+
+    def _take_replies(self, link):
+        for reply in link.receive_control():
+            self._take_reply(reply)
+
+    def _take_reply(self, reply):
+        if reply.id == 0:
+            if reply.HasField("error"):
+                raise LinkLost(str(request_error(reply.error)))
+            if reply.HasField("event"):
+                self._take_event(reply.event)
+            return
+        with self.lock:
+            pending = self._pending.pop(reply.id, None)
+            if pending is None:
+                return
+            pending.reply = reply
+            self.changed.notify_all()
+        if pending.handler is not None:
+            pending.handler(reply)
+
+    def _take_event(self, event):
+        kind = EventKind(event.kind).name if event.kind in EventKind._value2member_map_ else f"EVENT_{event.kind}"
+        if kind == "LEASE_LOST":
+            self.leases.lost(event.text, "the server took it away (expired or taken over)")
+        if kind == "SCENE_CHANGED" and event.scene_epoch != self.scene.scene_epoch:
+            self._scene_is_new(event.scene_epoch)
+        self._emit(Event(kind, event.tick, event.text, event.scene_epoch))
+
+    def _take_datagrams(self, link):
+        for kind, sequence, payload, received_ns in link.receive_datagrams():
+            try:
+                if kind == wire.STATE:
+                    self._take_state(StatePacket.FromString(payload), sequence, received_ns)
+                else:
+                    self._take_pong(Pong.FromString(payload), received_ns)
+            except DecodeError:
+                link.refused["malformed"] += 1
+
+    def _take_state(self, packet, sequence, received_ns):
+        with self.lock:
+            fresh = self.verdicts.add(packet)
+            self.clock.add(packet.echo_client_send_ns, packet.echo_server_recv_ns, packet.send_ns, received_ns)
+            if packet.scene_epoch == self.scene.scene_epoch:
+                for subscription in self.subscriptions:
+                    if subscription.id == packet.subscription:
+                        fresh |= subscription.take_packet(packet, sequence, received_ns, self.scene.names)
+            if fresh:
+                self.changed.notify_all()
+
+    def _take_pong(self, pong, received_ns):
+        with self.lock:
+            self.clock.add(pong.client_send_ns, pong.server_recv_ns, pong.server_send_ns, received_ns)
+            self._answered_ping_ns = max(self._answered_ping_ns, pong.client_send_ns)
+            self.changed.notify_all()
+
+    # --- scene changes
+
+    def _scene_is_new(self, scene_epoch):
+        """Another epoch was announced: ask what it holds. States of it are left aside until the answer is here."""
+        if not self._own_changes:
+            self.disarm(f"the scene changed (new scene_epoch {scene_epoch:#010x})")
+        self.request_later("describe_scene", lambda reply: self._adopt(reply.scene))
+
+    def _adopt(self, description):
+        with self.lock:
+            if description.scene_epoch in (0, self.scene.scene_epoch):
+                return
+            self.scene = Scene(description)
+            self._refreshing = True
+            subscriptions = list(self.subscriptions)
+        for lease in self.leases.held():
+            if lease.automatic:
+                self.leases.lost(lease.channels[0], "the scene changed")
+                self.request_later("release_lease", lambda reply: None, lease=lease.id)
+        for subscription in subscriptions:
+            self.request_later("unsubscribe", lambda reply: None, id=subscription.id)
+            self.request_later("subscribe", self._resubscribed(subscription), **subscription.wish)
+        self.request_later("list_leases", lambda reply: self._refreshed())  # replies come in order: this one after all others
+
+    def _resubscribed(self, subscription):
+        def handle(reply):
+            with self.lock:
+                if reply.HasField("error"):
+                    self._give_up(subscription, request_error(reply.error))
+                else:
+                    subscription.renewed(reply.subscription.id)
+
+        return handle
+
+    def _refreshed(self):
+        with self.lock:
+            self._refreshing = False
+            self.changed.notify_all()
+
+    def _give_up(self, subscription, error):
+        subscription.error = error
+        if subscription in self.subscriptions:
+            self.subscriptions.remove(subscription)
+        self._emit(Event("SUBSCRIPTION_LOST", 0, str(error), self.scene.scene_epoch))
+
+    # --- losing the link and coming back
+
+    def _lose(self, error):
+        with self.lock:
+            self.up = False
+            self._refreshing = False
+            self._down_reason = str(error)
+            self.disarm(f"the connection fell ({error})")
+            self.lost_leases = self.leases.drop_all("the connection fell")
+            pending, self._pending = list(self._pending.values()), {}
+            for entry in pending:
+                entry.error = LinkLost(f"the connection fell before the server answered: {error}")
+            if not self._reconnect:
+                self.closed = True
+            self._emit(Event("LINK_LOST", 0, str(error), self.scene.scene_epoch))
+        self.link.close()
+
+    def _come_back(self):
+        backoff_s = BACKOFF_FIRST_S
+        while not self.closed:
+            try:
+                link = self._open_link()
+            except (AuthenticationError, VersionMismatch) as error:
+                self._lost_for_good(error)
+                return
+            except ConnectError as error:
+                self._down_reason = str(error)
+                self._sleep(backoff_s)
+                backoff_s = min(2 * backoff_s, BACKOFF_LAST_S)
+                continue
+            try:
+                self._prepare(link)
+            except (TactusError, OSError) as error:
+                link.close()
+                self._down_reason = str(error)
+                self._sleep(backoff_s)
+                continue
+            with self.lock:
+                self.link = link
+                self.up = not self.closed
+                self.reconnects += 1
+                self._down_reason = ""
+                self._emit(Event("RECONNECTED", 0, link.build, self.scene.scene_epoch))
+            return
+
+    def _prepare(self, link):
+        """Learns the scene and renews the subscriptions on a fresh link, before the receive thread serves it."""
+        description = link.exchange("describe_scene").scene
+        with self.lock:
+            self.scene = Scene(description)
+            self.verdicts.new_session()
+            self.clock = ClockEstimate()
+            subscriptions = list(self.subscriptions)
+        for subscription in subscriptions:
+            try:
+                reply = link.exchange("subscribe", **subscription.wish)
+            except LinkLost:
+                raise
+            except TactusError as error:
+                with self.lock:
+                    self._give_up(subscription, error)
+            else:
+                with self.lock:
+                    subscription.renewed(reply.subscription.id)
+
+    def _lost_for_good(self, error):
+        with self.lock:
+            self.closed = True
+            self._down_reason = str(error)
+            self._emit(Event("LINK_LOST", 0, f"for good: {error}", self.scene.scene_epoch))
+
+    def _sleep(self, seconds):
+        with self.lock:
+            self.changed.wait_for(lambda: self.closed, seconds)
+
+    # --- shared
+
+    def _send(self, field, values, pending):
+        with self.lock:
+            link = self._link_up()
+            request = make_request(link.next_id(), field, values)
+            self._pending[request.id] = pending
+        link.send_request(request)
+        return pending
+
+    def _link_up(self):
+        if not self.up:
+            raise LinkLost(self.down_text())
+        return self.link
+
+    def _emit(self, event):
+        with self.lock:
+            self._events.append(event)
+            self.changed.notify_all()
+
+
+class _OwnChange:
+    def __init__(self, connection):
+        self._connection = connection
+
+    def __enter__(self):
+        with self._connection.lock:
+            self._connection._own_changes += 1
+
+    def __exit__(self, *_):
+        with self._connection.lock:
+            self._connection._own_changes -= 1

@@ -1,0 +1,237 @@
+"""One connection to a server: control channel (TCP), real-time channel (UDP), handshake and keys.
+
+Sending is safe from any thread. Receiving belongs to one thread.
+"""
+import collections
+import hmac
+import itertools
+import os
+import select
+import socket
+import threading
+import time
+
+from google.protobuf.message import DecodeError
+
+from . import wire
+from .errors import AuthenticationError, ConnectError, LinkLost, ProtocolError, TimedOut, VersionMismatch, request_error
+from .messages import ErrorCode, Reply, Request
+
+_LAST_WORDS = (ErrorCode.WRONG_KEY, ErrorCode.MALFORMED, ErrorCode.NOT_AUTHENTICATED, ErrorCode.VERSION)
+_RECEIVE_BUFFER_BYTES = 1 << 20
+_DATAGRAMS_PER_TURN = 64
+_SILENT_PEER_MS = 3000
+
+
+def make_request(request_id: int, field: str, values: dict) -> Request:
+    """A Request whose oneof `field` holds `values`."""
+    request = Request(id=request_id, **{field: values})
+    getattr(request, field).SetInParent()
+    return request
+
+
+def _is_last_word(payload: bytes) -> bool:
+    """True for an Error that a server may send without a mac just before it closes."""
+    try:
+        return Reply.FromString(payload).error.code in _LAST_WORDS
+    except DecodeError:
+        return False
+
+
+class Link:
+    """Connects and shakes hands on construction; raises ConnectError or a subclass when it cannot."""
+
+    def __init__(self, host: str, port: int, name: str, token: bytes, timeout_s: float):
+        self.timeout_s = timeout_s
+        self._ids = itertools.count(1)
+        self._sequences = itertools.count(1)
+        self._tcp_lock = threading.Lock()
+        self._udp_lock = threading.Lock()
+        self._writer = wire.FrameWriter(b"C")
+        self._reader = wire.FrameReader(b"S", _is_last_word)
+        self._window = wire.ReplayWindow()
+        self._first_sequence = None
+        self._ready_replies = collections.deque()
+        self._early_replies = []  # events that came while a reply was awaited
+        self.datagrams_received = 0
+        self.refused = collections.Counter()  # datagrams refused, by reason
+        self.tcp = self._connect(host, port)
+        self.udp = None
+        try:
+            self._shake_hands(name, token)
+            self.udp = self._open_realtime()
+        except BaseException:
+            self.close()
+            raise
+
+    def next_id(self) -> int:
+        return next(self._ids)
+
+    def send_request(self, request: Request) -> None:
+        """Raises LinkLost when the connection has fallen."""
+        payload = request.SerializeToString()
+        try:
+            with self._tcp_lock:  # frames must leave in the order of their counters
+                self.tcp.sendall(self._writer.frame(payload))
+        except OSError as error:
+            raise LinkLost(f"the connection to the server fell while sending: {error}") from error
+
+    def send_datagram(self, kind: int, message) -> int:
+        """Seals and sends; returns the datagram's sequence number. A datagram that the network refuses counts as lost."""
+        payload = message.SerializeToString()
+        with self._udp_lock:
+            sequence = next(self._sequences)
+            datagram = wire.seal_datagram(self.key, kind, self.session, sequence, payload)
+            try:
+                self.udp.send(datagram)
+            except OSError:
+                self.refused["send"] += 1
+        return sequence
+
+    def receive_control(self) -> list:
+        """Replies that have arrived; call when `tcp` is readable."""
+        try:
+            data = self.tcp.recv(1 << 16)
+        except OSError as error:
+            raise LinkLost(f"the connection to the server fell: {error}") from error
+        if not data:
+            raise LinkLost("the server closed the connection")
+        self._reader.feed(data)
+        return self._decoded()
+
+    def receive_datagrams(self) -> list:
+        """(type, sequence, payload, received_ns) of accepted datagrams; call when `udp` is readable."""
+        out = []
+        for _ in range(_DATAGRAMS_PER_TURN):
+            try:
+                data = self.udp.recv(2048, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                break
+            except OSError:  # a refused port reported by the peer's kernel: the control channel decides whether the link is lost
+                break
+            received_ns = time.monotonic_ns()
+            opened = wire.open_datagram(self.key, self.session, data)
+            if isinstance(opened, str):
+                self.refused[opened] += 1
+            elif opened[0] not in (wire.STATE, wire.PONG):
+                self.refused["type"] += 1
+            elif not self._window.accept(opened[1]):
+                self.refused["old sequence"] += 1
+            else:
+                self._count(opened[1])
+                out.append((*opened, received_ns))
+        return out
+
+    @property
+    def datagrams_lost(self) -> int:
+        """Gaps in the server's sequence numbers so far."""
+        if self._first_sequence is None:
+            return 0
+        return max(0, self._window.newest - self._first_sequence + 1 - self.datagrams_received)
+
+    def exchange(self, field: str, **values) -> Reply:
+        """Sends a request and waits for its reply on the caller's thread; for use before a receive thread runs."""
+        request = make_request(self.next_id(), field, values)
+        self.send_request(request)
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            reply = self._next_reply(deadline)
+            if reply.id == request.id or (reply.id == 0 and reply.HasField("error")):
+                if reply.HasField("error"):
+                    raise request_error(reply.error)
+                return reply
+            self._early_replies.append(reply)
+
+    def take_early_replies(self) -> list:
+        """What came beside the replies that exchange() awaited."""
+        out = [*self._early_replies, *self._ready_replies]
+        self._early_replies.clear()
+        self._ready_replies.clear()
+        return out
+
+    def close(self) -> None:
+        self.tcp.close()
+        if self.udp is not None:
+            self.udp.close()
+
+    def _connect(self, host, port):
+        try:
+            tcp = socket.create_connection((host, port), self.timeout_s)
+        except OSError as error:
+            raise ConnectError(
+                f"no Tactus server answers at {host}:{port} ({error}); start one with server/run, or check host and control port"
+            ) from error
+        tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENT_PEER_MS)
+            tcp.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 1)
+            tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+        return tcp
+
+    def _open_realtime(self):
+        address = self.tcp.getpeername()
+        udp = socket.socket(self.tcp.family, socket.SOCK_DGRAM)
+        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
+        udp.connect((address[0], self.realtime_port, *address[2:]))
+        return udp
+
+    def _shake_hands(self, name, token):
+        nonce = os.urandom(wire.NONCE_BYTES)
+        try:
+            hello = self.exchange(
+                "hello", version_major=wire.VERSION_MAJOR, version_minor=wire.VERSION_MINOR, client_name=name, nonce=nonce
+            ).hello
+            if hello.version_major != wire.VERSION_MAJOR:
+                raise VersionMismatch(
+                    f"the server speaks version {hello.version_major}.{hello.version_minor}, this client {wire.VERSION_MAJOR}."
+                    f"{wire.VERSION_MINOR}; install the client that belongs to the server"
+                )
+            self.session = hello.session
+            self.realtime_port = hello.realtime_port
+            self.build = hello.build
+            self.step_s = hello.step_s
+            self.role = hello.role
+            if hello.needs_token:
+                self._authenticate(token, nonce, hello.nonce)
+            else:
+                self.key = self._writer.key = self._reader.key = hello.key
+        except (LinkLost, ProtocolError, TimedOut) as error:
+            raise ConnectError(f"the handshake failed: {error}") from error
+        if len(self.key) != wire.KEY_BYTES:
+            raise ConnectError(f"the server's key has {len(self.key)} bytes instead of {wire.KEY_BYTES}: not a Tactus server?")
+
+    def _authenticate(self, token, nonce_client, nonce_server):
+        if not token:
+            raise AuthenticationError("this server needs a token: pass token_file= with the file that tactusd was given by --token-file")
+        self.key = self._reader.key = wire.session_key(token, nonce_client, nonce_server)
+        proof = wire.handshake_proof(token, "client", nonce_client, nonce_server)
+        reply = self.exchange("authenticate", proof=proof).authenticate
+        if not hmac.compare_digest(reply.proof, wire.handshake_proof(token, "server", nonce_client, nonce_server)):
+            raise AuthenticationError("the server could not prove that it knows the token: this may be another server than you think")
+        self._writer.key = self.key
+        self.role = reply.role
+
+    def _next_reply(self, deadline):
+        poll = select.poll()
+        poll.register(self.tcp, select.POLLIN)
+        while not self._ready_replies:
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(1000 * left):
+                raise TimedOut(f"the server did not answer within {self.timeout_s} s")
+            self._ready_replies.extend(self.receive_control())
+        return self._ready_replies.popleft()
+
+    def _decoded(self):
+        out = []
+        while (payload := self._reader.next()) is not None:
+            try:
+                out.append(Reply.FromString(payload))
+            except DecodeError as error:
+                raise ProtocolError("a control frame that does not decode: is this a Tactus control port?") from error
+        return out
+
+    def _count(self, sequence):
+        self.datagrams_received += 1
+        if self._first_sequence is None:
+            self._first_sequence = sequence

@@ -1,0 +1,115 @@
+"""Lockstep: the world advances only when this client grants it ticks, so that a run gives the same result every time."""
+import contextlib
+import time
+from typing import NamedTuple
+
+from .errors import TactusError, TimedOut
+from .messages import GrantPacket
+
+GRANT_TICKS_MAX = 10_000
+RESEND_S = 0.25
+
+
+class LockstepError(TactusError):
+    """A command did not reach the server before its grant: the run is no longer reproducible."""
+
+
+class StepResult(NamedTuple):
+    """The world after a grant."""
+
+    tick: int
+    state_hash: int  # equal hashes mean equal states, bit by bit
+    state: object  # State of that tick
+
+
+class Lockstep:
+    """Made by Client.lockstep(); a context manager. Leaving it puts the server back into the mode it was in."""
+
+    def __init__(self, client, timeout_s: float):
+        self._client = client
+        self._timeout_s = timeout_s
+        self.tick = 0
+
+    def __enter__(self):
+        client = self._client
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(client.connection.leases.holding(["world"]))
+            self._was_on = client.statistics().lockstep
+            if not self._was_on:
+                client.connection.request("set_lockstep", on=True)
+            self._stream = client.default_subscription()
+            client.take_unjudged()
+            self.tick = self._grant_and_hash(0).tick  # a tick already reached is answered with the present one
+            client.connection.barrier(1.0)  # the server knows our address, so that states can come
+            self._stream.skip()
+            self._lease = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        try:
+            if not self._was_on:
+                self._client.connection.request("set_lockstep", on=False)
+        except TactusError:
+            pass  # the link fell, or the lease is lost: the server is no longer ours to set
+        finally:
+            self._lease.close()
+
+    def step(self, ticks: int = 1) -> StepResult:
+        """Runs `ticks` ticks and waits for the end of the last one. Commands pushed before it are applied in its first tick."""
+        if ticks < 1:
+            raise ValueError(f"ticks must be at least 1, not {ticks}")
+        end = self.tick + ticks
+        while self.tick < end:
+            result = self._run_to(min(end, self.tick + GRANT_TICKS_MAX))
+        return result
+
+    def state_hash(self) -> int:
+        """Hash of the present state."""
+        return self._grant_and_hash(self.tick).state_hash
+
+    def _run_to(self, tick):
+        # Over the real-time channel, so that the grant cannot overtake the commands sent before it.
+        state = self._grant_realtime(tick)
+        self._require_judged(tick)
+        self.tick = tick
+        return StepResult(tick, self.state_hash(), state)
+
+    def _grant_realtime(self, tick):
+        connection = self._client.connection
+        packet = GrantPacket(scene_epoch=connection.scene.scene_epoch, run_to_tick=tick)
+        end = time.monotonic() + self._timeout_s
+        asked_why = False
+        wait_s = RESEND_S
+        while time.monotonic() < end:
+            connection.send_grant(packet)  # repeated when lost: a repeated grant is harmless
+            state = self._await_state(tick, min(wait_s, end - time.monotonic()))
+            if state is not None:
+                return state
+            if not asked_why:
+                self._grant_and_hash(tick)  # a refusal of a datagram is silent, here it has a name
+                asked_why = True
+            wait_s *= 2
+        raise TimedOut(f"tick {tick} was not reached within {self._timeout_s} s; is the server overloaded?")
+
+    def _await_state(self, tick, wait_s):
+        end = time.monotonic() + wait_s
+        while (left := end - time.monotonic()) > 0:
+            try:
+                state = self._stream.read(left)
+            except TimedOut:
+                return None
+            if state.tick == tick:
+                return state
+        return None
+
+    def _grant_and_hash(self, tick):
+        epoch = self._client.connection.scene.scene_epoch
+        return self._client.connection.request("grant", run_to_tick=tick, scene_epoch=epoch, wait_s=self._timeout_s).grant
+
+    def _require_judged(self, tick):
+        missing = [c.sequence for c in self._client.take_unjudged() if c.find_verdict() is None]
+        if missing:
+            raise LockstepError(
+                f"the commands with sequence {missing} have no verdict at tick {tick}: lost on the way, or more than 8 between "
+                "two grants (a state repeats the last 8 verdicts)"
+            )

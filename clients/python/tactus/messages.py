@@ -1,0 +1,60 @@
+"""Message classes and enumerations of package tactus.v1, built from the schema in _schema.py.
+
+`messages.Request`, `messages.StatePacket` and so on are ordinary protobuf classes; the fields are documented in proto/*.proto.
+They live in a descriptor pool of their own, so that they never collide with modules that a user generated from the same files.
+"""
+import base64
+import enum
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from . import _schema
+
+
+def _build_pool():
+    pool = descriptor_pool.DescriptorPool()
+    files = descriptor_pb2.FileDescriptorSet.FromString(base64.b64decode(_schema.DESCRIPTOR_SET_BASE64))
+    for file in files.file:
+        pool.Add(file)
+    return pool
+
+
+_POOL = _build_pool()
+
+
+def _message_class(name):
+    descriptor = _POOL.FindMessageTypeByName(f"tactus.v1.{name}")
+    if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22 and later
+        return message_factory.GetMessageClass(descriptor)
+    return message_factory.MessageFactory(_POOL).GetPrototype(descriptor)
+
+
+def _enum_class(name, prefix, full_name):
+    values = _POOL.FindEnumTypeByName(f"tactus.v1.{full_name}").values
+    return enum.IntEnum(name, {value.name.removeprefix(prefix): value.number for value in values})
+
+
+StatePacket = _message_class("StatePacket")
+CommandPacket = _message_class("CommandPacket")
+GrantPacket = _message_class("GrantPacket")
+Ping = _message_class("Ping")
+Pong = _message_class("Pong")
+Request = _message_class("Request")
+Reply = _message_class("Reply")
+SceneDescription = _message_class("SceneDescription")
+Statistics = _message_class("Statistics")
+
+VerdictCode = _enum_class("VerdictCode", "VERDICT_", "VerdictCode")
+ErrorCode = _enum_class("ErrorCode", "ERROR_", "ErrorCode")
+WrenchFrame = _enum_class("WrenchFrame", "WRENCH_", "WrenchFrame")
+EventKind = _enum_class("EventKind", "", "Event.Kind")
+_STATUS_VALUES = _POOL.FindEnumTypeByName("tactus.v1.StatusBit").values
+Status = enum.IntFlag("Status", {v.name.removeprefix("STATUS_"): v.number for v in _STATUS_VALUES if v.number})
+
+
+def verdict_name(code: int) -> str:
+    """The code's name without its prefix, for example "APPLIED"; a code of a newer server is shown as "CODE_42"."""
+    try:
+        return VerdictCode(code).name
+    except ValueError:
+        return f"CODE_{code}"

@@ -1,0 +1,75 @@
+"""What is in the world: the server's description of the running scene, with bodies by name."""
+from typing import NamedTuple
+
+
+class Body(NamedTuple):
+    """A body of the scene. `description` holds shapes and inertia as in control.proto's BodyDescription."""
+
+    id: int
+    name: str
+    mode: str  # free, fixed or kinematic
+    mass_kg: float
+    force_limit_n: float
+    torque_limit_n_m: float
+    description: object
+
+
+class Scene:
+    """The running scene; `scene["block"]` is a body, iterating gives all."""
+
+    def __init__(self, description):
+        self.description = description  # SceneDescription, see control.proto
+        self.name = description.name
+        self.title = description.title
+        self.scene_epoch = description.scene_epoch
+        self.step_s = description.step_s
+        self.model = description.model
+        self.models = list(description.models)
+        self.seed = description.seed
+        self.settings = {p.key: p.value for p in description.settings}
+        self.bodies = {
+            b.name: Body(b.id, b.name, b.mode, b.mass_kg, b.force_limit_n, b.torque_limit_n_m, b) for b in description.bodies
+        }
+        self.names = {b.id: b.name for b in self.bodies.values()}
+
+    def __getitem__(self, name: str) -> Body:
+        try:
+            return self.bodies[name]
+        except KeyError:
+            raise KeyError(f"no body {name!r} in scene {self.name!r}; it has: {', '.join(self.bodies) or 'none'}") from None
+
+    def __contains__(self, name) -> bool:
+        return name in self.bodies
+
+    def __iter__(self):
+        return iter(self.bodies.values())
+
+    def __repr__(self):
+        return f"<Scene {self.name!r} model={self.model!r} bodies={list(self.bodies)} scene_epoch={self.scene_epoch:#010x}>"
+
+
+class Event(NamedTuple):
+    """Something that happened once. Beside the kinds of control.proto: LINK_LOST, RECONNECTED, SUBSCRIPTION_LOST of this client."""
+
+    kind: str
+    tick: int
+    text: str
+    scene_epoch: int
+
+
+class Snapshot(NamedTuple):
+    """The whole state of the world at a tick; give it to restore()."""
+
+    name: str
+    tick: int
+    state_hash: int
+    state: bytes
+    scene_epoch: int
+
+
+class LeaseEntry(NamedTuple):
+    """One line of leases(): who holds a channel, and for how much longer unless it is renewed."""
+
+    channel: str
+    client: str
+    left_s: float

@@ -1,0 +1,111 @@
+"""A stream of states that the receive thread fills and user code reads."""
+import collections
+import time
+
+from .errors import LinkLost, TimedOut
+from .state import Assembler, State
+
+QUEUE_MAX = 2048
+
+
+class Subscription:
+    """Made by Client.subscribe(). It survives reconnects and scene changes: the client subscribes again by itself.
+
+    `read()` gives every state in order, `newest()` skips to the newest unread one, `latest()` gives the newest one, read or not.
+    """
+
+    def __init__(self, connection, wish: dict):
+        self._connection = connection
+        self.wish = wish  # fields of Subscribe
+        self.id = 0  # of the server; changes on reconnect
+        self.error = None  # why it could not be renewed
+        self.dropped = 0  # states lost because user code read too slowly
+        self._assembler = Assembler()
+        self._queue = collections.deque(maxlen=QUEUE_MAX)
+        self._latest = None
+
+    @property
+    def incomplete(self) -> int:
+        """Ticks of which a packet was lost."""
+        return self._assembler.incomplete
+
+    @property
+    def reordered(self) -> int:
+        return self._assembler.reordered
+
+    def read(self, timeout_s: float = 2.0) -> State:
+        """The oldest state not read yet. Raises TimedOut when none comes."""
+        self._wait(lambda: self._queue, timeout_s)
+        with self._connection.lock:
+            return self._queue.popleft()
+
+    def newest(self, timeout_s: float = 2.0) -> State:
+        """The newest state not read yet; older ones are skipped."""
+        self._wait(lambda: self._queue, timeout_s)
+        with self._connection.lock:
+            state = self._queue.pop()
+            self._queue.clear()
+            return state
+
+    def latest(self, timeout_s: float = 2.0) -> State:
+        """The newest state, at once when there has been one."""
+        self._wait(lambda: self._latest is not None, timeout_s)
+        return self._latest
+
+    def states(self, duration_s: float = None):
+        """Iterates over every state, also across reconnects, until the duration is over or the client is closed."""
+        end = None if duration_s is None else time.monotonic() + duration_s
+        while not self._connection.closed and (end is None or time.monotonic() < end):
+            wait_s = 0.5 if end is None else max(0.0, min(0.5, end - time.monotonic()))
+            try:
+                state = self.read(wait_s)
+            except TimedOut:
+                continue
+            except LinkLost:
+                return  # closed meanwhile
+            yield state
+
+    def skip(self) -> None:
+        """Forgets the states that have not been read."""
+        with self._connection.lock:
+            self._queue.clear()
+
+    def close(self) -> None:
+        """Ends the stream."""
+        self._connection.unsubscribe(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def renewed(self, subscription_id: int) -> None:
+        """The server knows this subscription under a new id: another scene or another link, so what is queued is void."""
+        kept = self._assembler
+        self._assembler = Assembler()
+        self._assembler.incomplete, self._assembler.reordered = kept.incomplete, kept.reordered
+        self.id, self.error = subscription_id, None
+        self._queue.clear()
+        self._latest = None
+
+    def take_packet(self, packet, sequence: int, received_ns: int, names: dict) -> bool:
+        """Receive thread, lock held: true when a state became complete."""
+        packets = self._assembler.add(packet, sequence)
+        if packets is None:
+            return False
+        self._latest = State(packets, received_ns, names)
+        if len(self._queue) == QUEUE_MAX:
+            self.dropped += 1
+        self._queue.append(self._latest)
+        return True
+
+    def _wait(self, ready, timeout_s):
+        with self._connection.lock:
+            if self._connection.changed.wait_for(lambda: ready() or self.error or self._connection.closed, timeout_s) and ready():
+                return
+        if self.error:
+            raise self.error
+        if self._connection.closed:
+            raise LinkLost(self._connection.down_text())
+        raise TimedOut(f"no state within {timeout_s} s: {self._connection.down_text() or 'is the server in lockstep, waiting for a grant?'}")
