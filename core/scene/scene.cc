@@ -9,6 +9,7 @@
 
 #include "core/scene/scene_builder.h"
 #include "core/scene/strict_table.h"
+#include "core/world.h"
 
 namespace tactus {
 namespace {
@@ -111,6 +112,7 @@ void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   model.title = root.text("title", "");
   model.step = root.number("step_s", Range{0, 1, true, false}, 1e-3);
   model.contact_model = static_cast<ContactModelKind>(root.choice("model", kModels, 0));
+  if (!World::has_model(model.contact_model)) root.fail_expected("model", "a contact model that this build has");
   model.integrator = static_cast<Integrator>(root.choice("integrator", kIntegrators, 0));
   model.planar = root.flag("planar", false);
   model.settle = root.number("settle_s", kNotNegative, 0.0);
