@@ -122,7 +122,8 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
       // (NOTES 5).
       if (is_new) memory.offset = m.depth_max;
       c.offset = memory.offset;
-      automatic_gains(gains, h, tick.kinematics, state, s.manifolds_on_body[c.a], s.manifolds_on_body[c.b], c);
+      automatic_gains(gains, h / tick.model.substeps, tick.kinematics, state, s.manifolds_on_body[c.a],
+                      s.manifolds_on_body[c.b], c);
     } else {
       memory.offset = c.offset = 0;
       const double mass = tick.model.bodies[c.a].mass * (tick.kinematics.bodies[c.a].inv_mass > 0) +
@@ -142,17 +143,11 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     c.viscous = friction.viscous;
     c.stribeck_velocity = friction.stribeck_velocity;
     c.was_slipping = memory.slipping != 0;
-    // The tangential spring follows what the touching material points have moved, in the plane of this tick (NOTES 9).
-    const Vec3 dw = state.w_WB(c.a) - state.w_WB(c.b), w_sum = state.w_WB(c.a) + state.w_WB(c.b);
+    // The tangential spring turns with the two bodies' mean spin and stays in the plane of this tick (NOTES 9).
     Vec3 stretch(memory.stretch[0], memory.stretch[1], memory.stretch[2]);
-    if (!is_new) {
-      const Vec3& p = s.impacts[i].p_WC;
-      const Vec3 v_rel = state.v_WBcm(c.a) + state.w_WB(c.a).cross(p - tick.kinematics.bodies[c.a].X_WBcm.p) -
-                         state.v_WBcm(c.b) - state.w_WB(c.b).cross(p - tick.kinematics.bodies[c.b].X_WBcm.p);
-      const double spin = 0.5 * h * c.nhat_BA_W.dot(w_sum);
-      stretch += spin * c.nhat_BA_W.cross(stretch) + h * v_rel;
-      memory.twist += h * c.nhat_BA_W.dot(dw);
-    }
+    const double spin = 0.5 * h * c.nhat_BA_W.dot(state.w_WB(c.a) + state.w_WB(c.b));
+    stretch += spin * c.nhat_BA_W.cross(stretch);
+    c.h_moved = is_new ? 0.0 : h;
     c.stretch = stretch - c.nhat_BA_W.dot(stretch) * c.nhat_BA_W;
     c.twist = memory.twist;
     s.memory[i] = memory;
@@ -218,13 +213,14 @@ void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s) const n
     rk4(tick.model, tick.parameters, tick.h, law, tick.arena, state);
     return;
   }
+  PenaltyForceLaw law(tick, state, s.contacts, s.count);
   auto* F = tick.arena.take<SpatialForce>(state.body_count());
-  std::copy(tick.applied, tick.applied + state.body_count(), F);
-  for (std::uint32_t i = 0; i < s.count; ++i) {
-    evaluate_at_start(s.contacts[i], tick.kinematics, state, F,
-                      tick.contact_force + (s.contacts[i].points - tick.contacts.points));
+  const std::uint32_t n = tick.model.substeps;
+  const double h = tick.h / n;
+  for (std::uint32_t k = 0; k < n; ++k) {
+    law.evaluate(state.q.data(), state.v.data(), F);
+    semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time + k * h, h, F, state);
   }
-  semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, tick.h, F, state);
 }
 
 void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) const noexcept {
@@ -238,7 +234,6 @@ void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) co
     const double step = std::clamp(memory.offset * decay, -parameters.overlap_relax_speed * tick.h,
                                    parameters.overlap_relax_speed * tick.h);
     memory.offset -= step;
-    memory.kp = c.kp;
     for (int k = 0; k < 3; ++k) memory.stretch[k] = c.stretch_out[k];
     memory.twist = c.twist_out;
     memory.slipping = c.slipped ? 1 : 0;

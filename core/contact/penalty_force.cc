@@ -88,8 +88,12 @@ void evaluate_at_start(PenaltyContact& c, const Kinematics& kinematics, const St
   double moment = 0;
   if (c.mu_static > 0 || c.viscous > 0) {
     const Vec3 v_c = v_ref + dw.cross(centre);
-    force += tangential_force(c, c.stretch, v_c - nhat.dot(v_c) * nhat, N);
-    moment = torsional_moment(c, c.twist, nhat.dot(dw), N, radius2);
+    const Vec3 v_t = v_c - nhat.dot(v_c) * nhat;
+    const double w_n = nhat.dot(dw);
+    c.stretch += c.h_moved * v_t;
+    c.twist += c.h_moved * w_n;
+    force += tangential_force(c, c.stretch, v_t, N);
+    moment = torsional_moment(c, c.twist, w_n, N, radius2);
   }
   const Vec3 p_centre = c.p_ref + centre;
   F_Bcm_W[c.a].force += force;

@@ -34,8 +34,9 @@ struct PenaltyContact {
   double mu_static, mu_dynamic;
   bool was_slipping;  // then the dynamic value is also the limit of sticking
   double viscous, stribeck_velocity;
-  Vec3 stretch;  // [m]
-  double twist;  // [rad]
+  Vec3 stretch;    // as remembered; evaluate_at_start adds what the contact has moved since [m]
+  double twist;    // the same [rad]
+  double h_moved;  // by velocity times this [s]; 0 for a new contact
   // Outputs of the last evaluation.
   double normal_force;   // sum over points [N]
   std::uint32_t active;  // points with non-zero force (r of eq. 1)

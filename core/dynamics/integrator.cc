@@ -36,13 +36,13 @@ constexpr double kGyroscopicRate2 = 1e-8;
 
 }  // namespace
 
-void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double h,
-                         const SpatialForce* F_Bcm_W, State& state) noexcept {
+void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double t,
+                         double h, const SpatialForce* F_Bcm_W, State& state) noexcept {
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     const Body& body = model.bodies[b];
     if (body.mode == BodyMode::fixed || state.frozen[b]) continue;
     if (body.mode == BodyMode::kinematic) {
-      prescribed_velocity(model, b, state.time, h, state);
+      prescribed_velocity(model, b, t, h, state);
       state.set_pose(b, state.p_WBcm(b) + h * state.v_WBcm(b), rotate_by(h * state.w_WB(b), state.q_WB(b)));
       continue;
     }

@@ -21,8 +21,8 @@ class ForceLaw {
 // v' = v + h (g + M^-1 F), q' = q + h v'. Angular momentum is advanced exactly (L' = L + h tau) and turned back into w
 // at the new orientation, with the midpoint rate for the rotation: torque-free tumbling conserves L to rounding and
 // energy to O(h^2). O(bodies).
-void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double h,
-                         const SpatialForce* F_Bcm_W, State& state) noexcept;
+void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double t,
+                         double h, const SpatialForce* F_Bcm_W, State& state) noexcept;
 
 // Classical fourth-order Runge-Kutta on (p, q, v, w) with four force evaluations; scratch from the arena.
 void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& law, Arena& arena,
