@@ -129,7 +129,6 @@ void face_points(const Vec3& ref, const Vec3& inc, const Mat3& R_RI, const Vec3&
   const Vec3 corners[4] = {centre + e1 + e2, centre - e1 + e2, centre - e1 - e2, centre + e1 - e2};
   for (int i = 0; i < 4; ++i) polygon.p[i] = {corners[i][u], corners[i][v], ref[axis] - side * corners[i][axis]};
   clip_to_rectangle(polygon, ref[u], ref[v]);
-  clip_axis<2>(polygon, 1, 2 * ref[axis]);  // not beyond the far face, so that points lie in both boxes
   for (int i = 0; i < polygon.count; ++i) {
     const double depth = polygon.p[i].z();
     if (depth <= 0) continue;

@@ -71,7 +71,7 @@ Nearest nearest_on_segment(const Vec3& c, const Vec3& u, const Away& away) noexc
 }
 
 // A convex polyhedron: both ends against the solid, the segment against each edge that can be seen.
-Nearest nearest_to_hull(const ConvexHull& hull, const Vec3& c, const Vec3& u, double reach) noexcept {
+Nearest nearest_to_hull(const ConvexHull& hull, const Vec3& c, const Vec3& u) noexcept {
   Nearest best;
   for (const double t : {-1.0, 1.0}) {
     Vec3 n;
@@ -79,7 +79,6 @@ Nearest nearest_to_hull(const ConvexHull& hull, const Vec3& c, const Vec3& u, do
     closest_on_hull(hull, c + t * u, std::numeric_limits<double>::infinity(), -1, n, distance);
     if (distance < best.distance) best = {distance, t, n};
   }
-  (void)reach;
   for (const ConvexHull::Edge& edge : hull.edges) {
     const Vec3& p = hull.vertices[edge.vertex_a];
     const Vec3& q = hull.vertices[edge.vertex_b];
@@ -112,9 +111,10 @@ void capsule_line(const Core& segment, double radius, const Vec3& n, Feature& ou
   for (int i = 0; i < 2; ++i) out.p[i] = segment.R * segment.vertices[i] + segment.p - radius * n;
 }
 
-// Points of the contact with normal n (from the solid into the capsule, frame S of the solid).
-void add_points(const CapsulePair& pair, const Core& segment, const Core& solid, const Vec3& n, double depth, double t,
-                bool deep, ContactBuffer& out) noexcept {
+// Points of the contact with normal n (from the solid into the capsule) in the frame S of the solid; p_core: the
+// segment's point that would touch last.
+void add_points(const CapsulePair& pair, const Core& segment, const Core& solid, const Vec3& n, double depth,
+                const Vec3& p_core, ContactBuffer& out) noexcept {
   const double r = pair.capsule.radius;
   PointGatherer points(n, depth, pair.capsule.half_length + r);
   const Vec3 axis = segment.R.col(2);
@@ -132,16 +132,14 @@ void add_points(const CapsulePair& pair, const Core& segment, const Core& solid,
       points.intersect(line, face);
     }
   }
-  const Vec3 p = deep ? core_support(segment, -n) : Vec3(segment.p + t * pair.capsule.half_length * axis);
-  const Vec3 low = p - r * n;
-  points.ensure_deepest(low, low + depth * n);
+  points.ensure_deepest(p_core - r * n);
   points.write(pair.X_WS, out);
   out.all_on_bottom = true;
   if (pair.capsule_is_a) return;
   out.nhat_BA_W = -out.nhat_BA_W;
 }
 
-Nearest nearest_to_solid(const Shape& solid, const Vec3& c, const Vec3& u, double reach) noexcept {
+Nearest nearest_to_solid(const Shape& solid, const Vec3& c, const Vec3& u) noexcept {
   switch (solid.kind) {
     case ShapeKind::box:
       return nearest_on_segment(c, u, [&](const Vec3& p) noexcept { return away_from_box(solid.half_S, p); });
@@ -149,68 +147,87 @@ Nearest nearest_to_solid(const Shape& solid, const Vec3& c, const Vec3& u, doubl
       return nearest_on_segment(
           c, u, [&](const Vec3& p) noexcept { return away_from_cylinder(solid.radius, solid.half_length, p); });
     default:
-      return nearest_to_hull(*solid.hull, c, u, reach);
+      return nearest_to_hull(*solid.hull, c, u);
   }
+}
+
+// What one call of collide_capsule_solid works on; the work frame is the solid's.
+struct Setup {
+  const CapsulePair& pair;
+  Mat3 R;     // of the capsule
+  Vec3 c, u;  // centre and half vector of its segment
+  CoreStorage storage_segment, storage_solid;
+  Core segment, solid;
+
+  explicit Setup(const CapsulePair& p) noexcept : pair(p) {
+    R.noalias() = p.X_WS.R.transpose() * p.X_WC.R;
+    c.noalias() = p.X_WS.R.transpose() * (p.X_WC.p - p.X_WS.p);
+    u = p.capsule.half_length * R.col(2);
+    segment = make_core(p.capsule, R, c, storage_segment);
+    solid = make_core(p.solid, Mat3::Identity(), Vec3::Zero(), storage_solid);
+  }
+
+  // The witness as axis from the solid into the capsule; feature_a is the solid's.
+  [[nodiscard]] Axis last(const Witness& witness) const noexcept {
+    if (pair.capsule_is_a) return {R * witness.axis_A, 0, witness.feature_b, witness.feature_a};
+    return {-witness.axis_A, 0, witness.feature_a, witness.feature_b};
+  }
+  void remember(const Axis& axis, Witness& witness) const noexcept {
+    witness.axis_A = pair.capsule_is_a ? Vec3(R.transpose() * axis.n) : Vec3(-axis.n);
+    witness.feature_a = pair.capsule_is_a ? axis.feature_b : axis.feature_a;
+    witness.feature_b = pair.capsule_is_a ? axis.feature_a : axis.feature_b;
+  }
+};
+
+// Least overlap of the segment and a polyhedron, from the solid into the segment; also the segment's point that would
+// touch last.
+Axis deep_in_polyhedron(const Setup& s, const Axis& last, Vec3& p_core) noexcept {
+  Axis axis = least_overlap_polyhedra(s.solid, s.segment, {-last.n, 0, last.feature_a, last.feature_b});
+  axis.n = -axis.n;
+  p_core = core_support(s.segment, -axis.n);
+  if (axis.feature_b >= 0) p_core = edge_crossing(s.solid, axis.feature_a, s.c, s.u) - axis.overlap * axis.n;
+  return axis;
+}
+
+// The same in a cylinder, whose search wants the segment as a, in the segment's own frame.
+Axis deep_in_cylinder(const Setup& s, const Axis& last, Vec3& p_core) noexcept {
+  CoreStorage storage_a, storage_b;
+  const Core segment = make_core(s.pair.capsule, Mat3::Identity(), Vec3::Zero(), storage_a);
+  const Core cylinder = make_core(s.pair.solid, s.R.transpose(), -(s.R.transpose() * s.c), storage_b);
+  Axis axis = least_overlap_cylinder(segment, cylinder, {s.R.transpose() * last.n, 0, last.feature_b, last.feature_a});
+  Vec3 p = core_support(segment, -axis.n);
+  if (axis.feature_b == kSide) p = segment.vertices[axis.feature_a];
+  if (axis.feature_b == kSideLine) p = edge_crossing(segment, 0, cylinder.p, cylinder.half_length * cylinder.axis());
+  if (axis.feature_b == kRim) p = core_support(cylinder, axis.n) - axis.overlap * axis.n;
+  p_core = s.R * p + s.c;
+  return {s.R * axis.n, axis.overlap, axis.feature_b, axis.feature_a};
 }
 
 void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuffer& out) noexcept {
   const double r = pair.capsule.radius;
-  const Mat3 R = pair.X_WS.R.transpose() * pair.X_WC.R;
-  const Vec3 c = pair.X_WS.R.transpose() * (pair.X_WC.p - pair.X_WS.p);
-  const Vec3 u = pair.capsule.half_length * R.col(2);
-  CoreStorage storage_segment, storage_solid;
-  const Core segment = make_core(pair.capsule, R, c, storage_segment);
-  const Core solid = make_core(pair.solid, Mat3::Identity(), Vec3::Zero(), storage_solid);
-  Axis last;  // from the solid into the capsule, in S
-  last.n = pair.capsule_is_a ? Vec3(R * witness.axis_A) : Vec3(-witness.axis_A);
-  last.feature_a = pair.capsule_is_a ? witness.feature_b : witness.feature_a;
-  last.feature_b = pair.capsule_is_a ? witness.feature_a : witness.feature_b;
-  const auto remember = [&](const Vec3& n, std::int32_t feature_solid, std::int32_t feature_segment) noexcept {
-    witness.axis_A = pair.capsule_is_a ? Vec3(R.transpose() * n) : Vec3(-n);
-    witness.feature_a = pair.capsule_is_a ? feature_segment : feature_solid;
-    witness.feature_b = pair.capsule_is_a ? feature_solid : feature_segment;
-  };
-  if (!last.n.isZero(0) && last.n.dot(difference_support(segment, solid, last.n)) + r <= 0) return;
+  const Setup s(pair);
+  const Axis last = s.last(witness);
+  if (!last.n.isZero(0) && last.n.dot(difference_support(s.segment, s.solid, last.n)) + r <= 0) return;
+  // A polyhedron's own search tells outside from inside and often proves the pair apart; else the distance comes first.
   const bool hull = pair.solid.kind == ShapeKind::convex;
-  Nearest nearest;
   Axis axis;
-  bool deep = false;
-  if (!hull) {
-    nearest = nearest_to_solid(pair.solid, c, u, r);
-    deep = nearest.distance <= 1e-12 * (r + u.norm());
+  Vec3 p_core;
+  if (hull) {
+    axis = deep_in_polyhedron(s, last, p_core);
+    if (axis.overlap + r <= 0) return s.remember({axis.n, 0, -1, -1}, witness);
   }
-  if (hull || deep) {
-    // With the roles "segment = b" the search's frame is the solid's own, except that a cylinder is always the search's
-    // b.
-    if (pair.solid.kind == ShapeKind::cylinder) {
-      CoreStorage storage_a, storage_b;
-      const Core seg = make_core(pair.capsule, Mat3::Identity(), Vec3::Zero(), storage_a);
-      const Core cyl = make_core(pair.solid, R.transpose(), -(R.transpose() * c), storage_b);
-      Axis seed;
-      seed.n = R.transpose() * last.n;
-      seed.feature_a = last.feature_b;
-      seed.feature_b = last.feature_a;
-      axis = least_overlap_cylinder(seg, cyl, seed);
-      axis.n = R * axis.n;
-      std::swap(axis.feature_a, axis.feature_b);
-    } else {
-      Axis seed = last;
-      seed.n = -seed.n;
-      axis = least_overlap_polyhedra(solid, segment, seed);
-      axis.n = -axis.n;
+  if (!hull || axis.overlap <= 0) {
+    const Nearest nearest = nearest_to_solid(pair.solid, s.c, s.u);
+    if (nearest.distance > 1e-10 * (r + pair.capsule.half_length)) {
+      axis = {nearest.n, -nearest.distance, -1, -1};
+      p_core = s.c + nearest.t * s.u;
+    } else if (!hull) {
+      const bool cylinder = pair.solid.kind == ShapeKind::cylinder;
+      axis = cylinder ? deep_in_cylinder(s, last, p_core) : deep_in_polyhedron(s, last, p_core);
     }
-    deep = axis.overlap > 0;
-    if (axis.overlap + r <= 0) {
-      remember(axis.n, -1, -1);
-      return;
-    }
-    if (!deep) nearest = nearest_to_solid(pair.solid, c, u, r);
   }
-  const Vec3 n = deep ? axis.n : nearest.n;
-  const double depth = deep ? axis.overlap + r : r - nearest.distance;
-  remember(n, deep ? axis.feature_a : -1, deep ? axis.feature_b : -1);
-  if (depth <= 0) return;
-  add_points(pair, segment, solid, n, depth, nearest.t, deep, out);
+  s.remember(axis, witness);
+  if (axis.overlap + r > 0) add_points(pair, s.segment, s.solid, axis.n, axis.overlap + r, p_core, out);
 }
 
 }  // namespace
@@ -250,7 +267,7 @@ void collide_capsule_capsule(const Shape& a, const Frame& X_WA, const Shape& b, 
   }
   const double slope_a = n_W.dot(X_WA.R.col(2)), slope_b = n_W.dot(X_WB.R.col(2));
   if (slope_a * slope_a < 0.25 && slope_b * slope_b < 0.25) points.intersect(line_a, line_b);
-  points.ensure_deepest(d + s * u_a - a.radius * n_W, t * u_b + b.radius * n_W);
+  points.ensure_deepest(d + s * u_a - a.radius * n_W);
   points.write(Frame{Mat3::Identity(), X_WB.p}, out);
   out.all_on_bottom = true;
 }

@@ -2,6 +2,7 @@
 // happens in the frame of the polyhedron, or of the first cylinder.
 #include <algorithm>
 
+#include "core/collide/narrow_closest.h"
 #include "core/collide/narrow_feature.h"
 #include "core/collide/narrow_table.h"
 
@@ -49,6 +50,43 @@ struct Pair {
   }
 };
 
+// Where a and b would touch last when b moves out along the axis: the point on a. The side with the smaller feature
+// decides it.
+Vec3 from_b(const Core& b, const Axis& axis) noexcept {
+  return core_support(b, axis.n) - axis.overlap * axis.n;
+}
+
+Vec3 last_touch_polyhedra(const Core& a, const Core& b, const Axis& axis) noexcept {
+  if (axis.feature_b < 0) return from_b(b, axis);
+  if (axis.feature_a < 0) return core_support(a, -axis.n);
+  const ConvexHull::Edge& edge = b.edges[axis.feature_b];
+  const Vec3& p = b.vertices[edge.vertex_a];
+  const Vec3& q = b.vertices[edge.vertex_b];
+  return edge_crossing(a, axis.feature_a, b.R * (0.5 * (p + q)) + b.p, b.R * (0.5 * (q - p)));
+}
+
+Vec3 last_touch_cylinder(const Core& a, const Core& b, const Axis& axis) noexcept {
+  switch (axis.feature_b) {
+    case kCap:
+      return core_support(a, -axis.n);
+    case kSide:
+      return a.vertices[axis.feature_a];
+    case kSideLine:
+      return edge_crossing(a, axis.feature_a, b.p, b.half_length * b.axis());
+    default:
+      return from_b(b, axis);
+  }
+}
+
+Vec3 last_touch_cylinders(const Core& a, const Core& b, const Axis& axis) noexcept {
+  if (axis.feature_b == kCap || axis.feature_a == kRim) return core_support(a, -axis.n);
+  if (axis.feature_a == kCap || axis.feature_b == kRim) return from_b(b, axis);
+  double s = 0, t = 0;  // side on side
+  const Vec3 u_a = a.half_length * a.axis();
+  closest_on_segments(a.p - b.p, u_a, b.half_length * b.axis(), s, t);
+  return a.p + s * u_a - a.radius * axis.n;
+}
+
 void collide_polyhedra(const Pair& pair, Witness& witness, ContactBuffer& out) noexcept {
   const Axis last = pair.last(witness);
   if (pair.apart(last)) return;
@@ -61,7 +99,7 @@ void collide_polyhedra(const Pair& pair, Witness& witness, ContactBuffer& out) n
   facing_polygon(pair.b, axis.n, edges ? axis.feature_b : -1, face_b);
   PointGatherer points(axis.n, axis.overlap, pair.scale);
   points.intersect(face_a, face_b);
-  points.ensure_deepest(core_support(pair.a, -axis.n), core_support(pair.b, axis.n));
+  points.ensure_deepest(last_touch_polyhedra(pair.a, pair.b, axis));
   out.all_on_bottom = true;  // one convex polygon on a plane
   pair.finish(points, out);
 }
@@ -79,7 +117,7 @@ void collide_polyhedron_cylinder(const Pair& pair, Witness& witness, ContactBuff
   PointGatherer points(axis.n, axis.overlap, pair.scale);
   points.intersect(face, cap);
   points.intersect(face, side);
-  points.ensure_deepest(core_support(pair.a, -axis.n), core_support(pair.b, axis.n));
+  points.ensure_deepest(last_touch_cylinder(pair.a, pair.b, axis));
   pair.finish(points, out);
   out.all_on_bottom = cap.count == 0 || side.count == 0;
 }
@@ -124,7 +162,7 @@ void collide_cylinder_cylinder(const Shape& a, const Frame& X_WA, const Shape& b
   points.intersect(cap_a, side_b);
   points.intersect(side_a, cap_b);
   points.intersect(side_a, side_b);
-  points.ensure_deepest(core_support(pair.a, -axis.n), core_support(pair.b, axis.n));
+  points.ensure_deepest(last_touch_cylinders(pair.a, pair.b, axis));
   pair.finish(points, out);
   out.all_on_bottom = points.count() <= 2;
 }

@@ -92,7 +92,7 @@ bool try_edge(Search& s, int index) noexcept {
   for (const double side : {1.0, -1.0}) {
     const Vec3 n = side * arc.u;
     if (!full && !on_arc(n, n1, n2)) continue;
-    if (!offer(s, n, n.dot(s.centre - v) + s.b.radius, kEdgeMargin, index, kSide + 8)) return false;
+    if (!offer(s, n, n.dot(s.centre - v) + s.b.radius, kEdgeMargin, index, kSideLine)) return false;
   }
   Vec3 minima[kArcMinima];
   const int count = full ? arc_minima(arc, nullptr, nullptr, minima) : arc_minima(arc, &n1, &n2, minima);

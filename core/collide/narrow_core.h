@@ -81,7 +81,7 @@ Axis least_overlap_polyhedra(const Core& a, const Core& b, const Axis& last) noe
 // The same for a polyhedron (or segment) a and a cylinder b. Candidates are all patches of the difference's surface:
 // faces, caps, vertex on side, edge on side, edge on rim (one-dimensional search). feature_b: one of CylinderFeature;
 // feature_a: face, vertex or edge of a. O(faces + edges + vertices).
-enum CylinderFeature : std::int32_t { kSide = 0, kRim = 1, kCap = 2, kRound = -1 };
+enum CylinderFeature : std::int32_t { kSide = 0, kRim = 1, kCap = 2, kSideLine = 3, kRound = -1 };
 Axis least_overlap_cylinder(const Core& a, const Core& b, const Axis& last) noexcept;
 
 // The same for two cylinders; rim on rim by Newton's method from a grid of starts. O(1).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/collide/narrow_closest.h"
 #include "core/collide/narrow_rim.h"
 
 namespace tactus {
@@ -102,6 +103,16 @@ void facing_side(const Core& core, const Vec3& d, Feature& out) noexcept {
   out.p[1] = core.p + radial + core.half_length * axis;
   out.count = 2;
   out.radius = core.radius;
+}
+
+Vec3 edge_crossing(const Core& a, int edge, const Vec3& c, const Vec3& u) noexcept {
+  const Vec3& p = a.vertices[a.edges[edge].vertex_a];
+  const Vec3& q = a.vertices[a.edges[edge].vertex_b];
+  const Vec3 middle = a.R * (0.5 * (p + q)) + a.p;
+  const Vec3 half = a.R * (0.5 * (q - p));
+  double s = 0, t = 0;
+  closest_on_segments(middle - c, half, u, s, t);
+  return middle + s * half;
 }
 
 PointGatherer::PointGatherer(const Vec3& n, double overlap, double scale) noexcept
@@ -214,11 +225,10 @@ void PointGatherer::intersect(const Feature& a, const Feature& b) noexcept {
   }
 }
 
-void PointGatherer::ensure_deepest(const Vec3& p_a, const Vec3& p_b) noexcept {
+void PointGatherer::ensure_deepest(const Vec3& p_a) noexcept {
   if (deepest_ >= overlap_ * (1 - 1e-3)) return;
-  const Vec3 a = project(p_a), b = project(p_b);
-  add(0.5 * (a.x() + b.x()), 0.5 * (a.y() + b.y()), 0.5 * (a.z() + b.z() - overlap_), 0.5 * (a.z() + b.z() + overlap_),
-      0);
+  const Vec3 a = project(p_a);
+  add(a.x(), a.y(), a.z(), a.z() + overlap_, 0);
 }
 
 void PointGatherer::write(const Frame& X_WA, ContactBuffer& out) const noexcept {

@@ -25,6 +25,9 @@ void facing_polygon(const Core& core, const Vec3& d, int near_edge, Feature& out
 void facing_cap(const Core& core, const Vec3& d, Feature& out) noexcept;
 void facing_side(const Core& core, const Vec3& d, Feature& out) noexcept;
 
+// The point of core a's edge where it passes the line of half vector u through c.
+Vec3 edge_crossing(const Core& a, int edge, const Vec3& c, const Vec3& u) noexcept;
+
 // Gathers the points of one pair in the work frame.
 class PointGatherer {
  public:
@@ -33,9 +36,9 @@ class PointGatherer {
 
   // Adds the points where a's and b's features overlap by more than nothing.
   void intersect(const Feature& a, const Feature& b) noexcept;
-  // Adds one point that lies on a's and on b's surface at the least overlap, when the points so far miss the full
-  // depth.
-  void ensure_deepest(const Vec3& p_a, const Vec3& p_b) noexcept;
+  // Adds the place where both would touch last, when the points so far miss the full depth. p_a: that point on a's
+  // surface.
+  void ensure_deepest(const Vec3& p_a) noexcept;
   void write(const Frame& X_WA, ContactBuffer& out) const noexcept;
   [[nodiscard]] int count() const noexcept { return count_; }
 
