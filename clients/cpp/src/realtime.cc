@@ -4,12 +4,7 @@ namespace tactus::client {
 
 Realtime::Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key,
                    std::uint32_t session, Handlers handlers)
-    : key_(key),
-      session_(session),
-      handlers_(std::move(handlers)),
-      socket_(io, server.protocol()),
-      sealer_(key),
-      opener_(key) {
+    : session_(session), handlers_(std::move(handlers)), socket_(io, server.protocol()), sealer_(key), opener_(key) {
   std::error_code ignored;
   socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20), ignored);
   socket_.set_option(asio::socket_base::send_buffer_size(1 << 18), ignored);

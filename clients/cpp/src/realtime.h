@@ -42,7 +42,6 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   void drain();
   void take(std::size_t size, std::int64_t receive_ns);
 
-  const wire::Key key_;
   const std::uint32_t session_;
   const Handlers handlers_;
   asio::ip::udp::socket socket_;

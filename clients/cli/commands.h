@@ -1,0 +1,93 @@
+// The subcommands of `tactus`: their options, and one function each that returns the exit code. main.cc fills the
+// options.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tactus/client.h"
+
+namespace tactus::cli {
+
+struct Common {
+  std::string host = "127.0.0.1";  // HOST, HOST:PORT or [V6]:PORT
+  std::string token_file;
+  bool json = false;
+};
+
+struct WatchOptions {
+  double seconds = 0;  // 0: until Ctrl-C
+};
+struct PushOptions {
+  std::string body;
+  client::Vec3 force{}, torque{};
+  std::optional<client::Vec3> at;
+  std::string frame = "world";
+  double for_s = 0.5, rate_hz = 1000;
+  bool take_over = false;
+};
+struct ClaimOptions {
+  std::vector<std::string> channels;
+  bool take_over = false;
+  double seconds = 0;
+};
+struct WorldOptions {
+  std::string name, file;
+  std::uint32_t ticks = 1;
+  bool take_over = false;
+};
+struct ScenesOptions {
+  std::string load;
+  std::vector<std::string> set;  // key=value
+  std::uint64_t seed = 0;
+  bool take_over = false;
+};
+struct LatencyOptions {
+  double seconds = 5, rate_hz = 1000;
+  std::string body;
+};
+struct DoctorOptions {
+  std::string scene;
+  std::string program;  // argv[0], to find tactusd beside it
+};
+
+int run_status(const Common& common);
+int run_scenes(const Common& common, const ScenesOptions& options);
+int run_watch(const Common& common, const WatchOptions& options);
+int run_push(const Common& common, const PushOptions& options);
+int run_claim(const Common& common, const ClaimOptions& options);
+int run_step(const Common& common, const WorldOptions& options);
+int run_pause(const Common& common, const WorldOptions& options);
+int run_resume(const Common& common, const WorldOptions& options);
+int run_reset(const Common& common, const WorldOptions& options);
+int run_snapshot(const Common& common, const WorldOptions& options);
+int run_restore(const Common& common, const WorldOptions& options);
+int run_latency(const Common& common, const LatencyOptions& options);
+int run_doctor(const Common& common, const DoctorOptions& options);
+
+// --- Shared by them (shared.cc)
+
+// Options for a Client from the command line; throws Error when the token file cannot be read or the port is none.
+client::Options client_options(const Common& common, const std::string& name, bool reconnect = false);
+
+// True once Ctrl-C (or SIGTERM) came; the first call of watch_signals() starts it.
+void watch_signals();
+bool interrupted();
+// Sleeps until the client clock reads this, or a signal came.
+void sleep_until_ns(std::int64_t when);
+
+// p50, p99, p99.9, max of a set of values.
+struct Spread {
+  double p50 = 0, p99 = 0, p999 = 0, max = 0;
+  std::size_t count = 0;
+};
+Spread spread_of(std::vector<double> values);
+
+// Takes the lease "world" for the life of a command; the error says who holds it.
+void claim_world(client::Client& client, bool take_over);
+
+}  // namespace tactus::cli

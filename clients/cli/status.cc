@@ -1,0 +1,143 @@
+// `tactus status`: how the server is. `tactus scenes`: what it can show.
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/json.h"
+
+namespace tactus::cli {
+namespace {
+
+using ull = unsigned long long;
+
+void print_client(const v1::ClientStatistics& c) {
+  std::printf("  %-20s %-21s %-8s %llu commands: %llu applied, %llu refused", c.name().c_str(), c.address().c_str(),
+              c.role().c_str(), ull{c.commands_received()}, ull{c.commands_applied()}, ull{c.commands_refused()});
+  if (c.command_age_us().count() > 0)
+    std::printf("; age %.0f us p50, %.0f p99", c.command_age_us().p50(), c.command_age_us().p99());
+  std::printf("; %llu packets out", ull{c.packets_sent()});
+  if (c.packets_dropped() > 0) std::printf(" (%llu dropped)", ull{c.packets_dropped()});
+  std::printf("\n");
+  for (const auto& reason : c.refused_by_reason())
+    if (reason.value() != "0") std::printf("    %s: %s\n", reason.key().c_str(), reason.value().c_str());
+}
+
+void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
+  const char* mode = s.lockstep() ? "lockstep" : s.paused() ? "paused" : "running";
+  std::printf("scene       %s (%llu bodies), model %s, %s, tick %llu, %.3f s simulated\n", s.scene().c_str(),
+              ull{s.bodies()}, s.model().c_str(), mode, ull{s.tick()}, s.sim_time_s());
+  std::printf("rate        %.0f Hz, real-time factor %.3f, %llu ticks missed in %.0f s\n", s.rate_hz(),
+              s.real_time_factor(), ull{s.ticks_missed()}, s.uptime_s());
+  std::printf("wake late   %.0f us p50, %.0f p99, %.0f p99.9, %.0f max\n", s.wake_late_us().p50(),
+              s.wake_late_us().p99(), s.wake_late_us().p999(), s.wake_late_us().max());
+  std::printf("work        %.0f us p50, %.0f p99", s.work_us().p50(), s.work_us().p99());
+  if (s.rate_hz() > 0) std::printf(" (%.0f %% of the period)", s.work_us().p99() * s.rate_hz() * 1e-4);
+  std::printf(", %.0f max since start\n", s.work_lifetime_us().max());
+  std::printf("contacts    %.1f mean, deepest %.3g mm, kinetic energy %.3g J\n", s.contacts_mean(),
+              1e3 * s.penetration_max_m(), s.kinetic_energy_j());
+  std::printf("granted     %s\n", s.granted().empty() ? "not reported" : s.granted().c_str());
+  if (s.commands_dropped() > 0)
+    std::printf("dropped     %llu commands: the ring was full\n", ull{s.commands_dropped()});
+  if (s.datagrams_refused() > 0)
+    std::printf("refused     %llu datagrams before they had a client\n", ull{s.datagrams_refused()});
+  std::printf("clients     %d\n", s.clients_size());
+  for (const auto& c : s.clients()) print_client(c);
+  for (const auto& lease : leases.leases())
+    std::printf("lease       %s held by %s, %u ms left\n", lease.channel().c_str(), lease.client().c_str(),
+                lease.left_ms());
+}
+
+void write_client(Json& json, const v1::ClientStatistics& c) {
+  json.open('{').field("name", c.name()).field("session", c.session()).field("address", c.address());
+  json.field("role", c.role()).field("commands_received", c.commands_received());
+  json.field("commands_applied", c.commands_applied()).field("commands_refused", c.commands_refused());
+  json.field("packets_sent", c.packets_sent()).field("packets_dropped", c.packets_dropped());
+  json.field("sequence_gaps", c.sequence_gaps()).field("command_age_us", c.command_age_us());
+  json.open('{', "refused_by_reason");
+  for (const auto& reason : c.refused_by_reason()) json.field(reason.key(), reason.value());
+  json.close('}').close('}');
+}
+
+std::string status_json(const v1::Statistics& s, const v1::LeaseList& leases) {
+  Json json;
+  json.open('{').field("scene", s.scene()).field("bodies", s.bodies()).field("model", s.model());
+  json.field("paused", s.paused()).field("lockstep", s.lockstep()).field("tick", s.tick());
+  json.field("sim_time_s", s.sim_time_s())
+      .field("real_time_factor", s.real_time_factor())
+      .field("rate_hz", s.rate_hz());
+  json.field("ticks_missed", s.ticks_missed()).field("uptime_s", s.uptime_s()).field("build", s.build());
+  json.field("wake_late_us", s.wake_late_us())
+      .field("work_us", s.work_us())
+      .field("work_lifetime_us", s.work_lifetime_us());
+  json.field("contacts_mean", s.contacts_mean()).field("penetration_max_m", s.penetration_max_m());
+  json.field("kinetic_energy_j", s.kinetic_energy_j()).field("granted", s.granted());
+  json.field("commands_dropped", s.commands_dropped()).field("datagrams_refused", s.datagrams_refused());
+  char hash[20];
+  std::snprintf(hash, sizeof hash, "%016llx", ull{s.state_hash()});
+  json.field("scene_epoch", s.scene_epoch()).field("state_hash", hash).open('[', "clients");
+  for (const auto& c : s.clients()) write_client(json, c);
+  json.close(']').open('[', "leases");
+  for (const auto& lease : leases.leases())
+    json.open('{')
+        .field("channel", lease.channel())
+        .field("client", lease.client())
+        .field("left_ms", lease.left_ms())
+        .close('}');
+  return json.close(']').close('}').text();
+}
+
+}  // namespace
+
+int run_status(const Common& common) {
+  client::Client client(client_options(common, "status"));
+  const v1::Statistics statistics = client.statistics();
+  const v1::LeaseList leases = client.list_leases();
+  if (common.json)
+    std::printf("%s\n", status_json(statistics, leases).c_str());
+  else
+    print_status(statistics, leases);
+  return 0;
+}
+
+namespace {
+
+int load_scene(client::Client& client, const Common& common, const ScenesOptions& options) {
+  std::vector<std::pair<std::string, std::string>> set;
+  for (const std::string& item : options.set) {
+    const auto equals = item.find('=');
+    set.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+  }
+  claim_world(client, options.take_over);
+  const v1::SceneDescription scene = client.load_scene(options.load, set, options.seed);
+  if (common.json)
+    std::printf("%s\n", Json()
+                            .open('{')
+                            .field("loaded", scene.name())
+                            .field("scene_epoch", scene.scene_epoch())
+                            .field("bodies", static_cast<std::uint64_t>(scene.bodies_size()))
+                            .field("model", scene.model())
+                            .close('}')
+                            .text()
+                            .c_str());
+  else
+    std::printf("loaded %s: %d bodies, model %s\n", scene.name().c_str(), scene.bodies_size(), scene.model().c_str());
+  return 0;
+}
+
+}  // namespace
+
+int run_scenes(const Common& common, const ScenesOptions& options) {
+  client::Client client(client_options(common, "scenes"));
+  if (!options.load.empty()) return load_scene(client, common, options);
+  const v1::SceneList list = client.list_scenes();
+  Json json;
+  json.open('{').field("current", list.current()).open('[', "scenes");
+  for (const auto& scene : list.scenes()) {
+    json.open('{').field("name", scene.name()).field("title", scene.title()).close('}');
+    const bool now = scene.name() == list.current();
+    if (!common.json) std::printf("%c %-24s %s\n", now ? '*' : ' ', scene.name().c_str(), scene.title().c_str());
+  }
+  if (common.json) std::printf("%s\n", json.close(']').close('}').text().c_str());
+  return 0;
+}
+
+}  // namespace tactus::cli

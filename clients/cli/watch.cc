@@ -1,0 +1,143 @@
+// `tactus watch`: the beat, live. On a terminal a block that redraws ten times a second; otherwise one line a second.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/json.h"
+#include "realtime.pb.h"
+
+#ifdef _WIN32
+#include <io.h>
+#define TACTUS_ISATTY _isatty(1)
+#else
+#include <unistd.h>
+#define TACTUS_ISATTY isatty(1)
+#endif
+
+namespace tactus::cli {
+namespace {
+
+// `value` of `full` as a bar of 30 characters.
+std::string bar(double value, double full) {
+  constexpr int kWidth = 30;
+  const int n = full > 0 ? static_cast<int>(kWidth * std::clamp(value / full, 0.0, 1.0) + 0.5) : 0;
+  std::string text(kWidth + 2, '.');
+  text.front() = '[';
+  text.back() = ']';
+  std::fill_n(text.begin() + 1, n, '#');
+  return text;
+}
+
+std::string status_words(std::uint32_t bits) {
+  static constexpr std::pair<std::uint32_t, const char*> kWords[] = {{v1::STATUS_PAUSED, "paused"},
+                                                                     {v1::STATUS_LOCKSTEP, "lockstep"},
+                                                                     {v1::STATUS_CONTACTS_DROPPED, "contacts dropped"},
+                                                                     {v1::STATUS_UNCONVERGED, "solver unconverged"},
+                                                                     {v1::STATUS_BODY_FROZEN, "body frozen"},
+                                                                     {v1::STATUS_LATE_TICK, "late tick"},
+                                                                     {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
+                                                                     {v1::STATUS_FAULT, "FAULT"}};
+  std::string out;
+  for (const auto& [bit, word] : kWords)
+    if (bits & bit) out.append(out.empty() ? "" : ", ").append(word);
+  return out.empty() ? "running" : out;
+}
+
+// The worst of what was seen since the last line, so that a spike between two lines shows.
+struct Peak {
+  double wake_late_us = 0, work_us = 0;
+  std::uint32_t bits = 0;
+  void take(const client::State& state) {
+    wake_late_us = std::max(wake_late_us, state.wake_late_us);
+    work_us = std::max(work_us, state.work_us);
+    bits |= state.status_bits;
+  }
+};
+
+void print_block(const client::State& s, const client::Link& link, const Peak& peak, double period_us, bool first) {
+  if (!first) std::printf("\x1b[7A");
+  const char* clear = "\x1b[K\n";
+  std::printf("tick %llu   %.3f s simulated   real-time factor %.3f   %s%s", static_cast<unsigned long long>(s.tick),
+              s.sim_time_s, s.real_time_factor, status_words(peak.bits).c_str(), clear);
+  std::printf("work       %s %5.0f us (worst %.0f)%s", bar(s.work_us, period_us).c_str(), s.work_us, peak.work_us,
+              clear);
+  std::printf("wake late  %s %5.0f us (worst %.0f)%s", bar(s.wake_late_us, period_us).c_str(), s.wake_late_us,
+              peak.wake_late_us, clear);
+  std::printf("state age  %s %5.0f us%s", bar(link.age_us, period_us).c_str(), link.age_us, clear);
+  std::printf("contacts   %u (%u dropped)   deepest %.3g mm   energy %.3g J%s", s.contact_count, s.contacts_dropped,
+              1e3 * s.penetration_max_m, s.kinetic_energy_j, clear);
+  std::printf(
+      "link       %.0f %% of the last 100 states, %llu lost, %u in a row at most, %llu ticks missed by the server%s",
+      100 * link.received_rate, static_cast<unsigned long long>(link.states_lost), link.lost_in_a_row_max,
+      static_cast<unsigned long long>(s.ticks_missed), clear);
+  std::printf("           %s%s", link.explain().c_str(), clear);
+}
+
+void print_line(const client::State& s, const client::Link& link, const Peak& peak) {
+  std::printf(
+      "tick %llu sim %.3f s rtf %.3f work %.0f us wake %.0f us contacts %u deepest %.3g mm received %.0f %% lost %llu "
+      "%s\n",
+      static_cast<unsigned long long>(s.tick), s.sim_time_s, s.real_time_factor, peak.work_us, peak.wake_late_us,
+      s.contact_count, 1e3 * s.penetration_max_m, 100 * link.received_rate,
+      static_cast<unsigned long long>(link.states_lost), status_words(peak.bits).c_str());
+}
+
+void print_json(const client::State& s, const client::Link& link, const Peak& peak) {
+  Json json;
+  json.open('{').field("tick", s.tick).field("sim_time_s", s.sim_time_s).field("real_time_factor", s.real_time_factor);
+  json.field("work_us_max", peak.work_us)
+      .field("wake_late_us_max", peak.wake_late_us)
+      .field("contacts", s.contact_count);
+  json.field("contacts_dropped", s.contacts_dropped).field("penetration_max_m", s.penetration_max_m);
+  json.field("kinetic_energy_j", s.kinetic_energy_j).field("ticks_missed", s.ticks_missed);
+  json.field("state_age_us", link.age_us).field("received_rate", link.received_rate).field("states", link.states);
+  json.field("states_lost", link.states_lost).field("lost_in_a_row_max", link.lost_in_a_row_max);
+  std::printf("%s\n", json.field("status", status_words(peak.bits)).close('}').text().c_str());
+}
+
+}  // namespace
+
+int run_watch(const Common& common, const WatchOptions& options) {
+  watch_signals();
+  client::Client client(client_options(common, "watch", true));
+  client.subscribe({{}, false, false, false, true, 1});
+  const bool terminal = TACTUS_ISATTY != 0 && !common.json;
+  const std::int64_t interval = terminal ? 100'000'000 : 1'000'000'000;
+  const std::int64_t start = client::now_ns();
+  std::int64_t due = start + interval;
+  const double period_us = 1e6 * client.scene()->step_s();
+  Peak peak;
+  bool first = true, was_up = true;
+  std::uint64_t printed = 0;
+  while (!interrupted() &&
+         (options.seconds <= 0 || static_cast<double>(client::now_ns() - start) < 1e9 * options.seconds)) {
+    const client::StatePtr state = client.next(std::chrono::milliseconds(100));
+    if (state) peak.take(*state);
+    if (was_up != client.connected()) {
+      was_up = !was_up;
+      std::fprintf(stderr, "%s\n", was_up ? "connected again" : "the link is down; trying again");
+      first = true;
+    }
+    if (client::now_ns() < due) continue;
+    due += interval;
+    const client::StatePtr newest = client.latest();
+    if (!newest) continue;
+    const client::Link link = client.link();
+    if (common.json)
+      print_json(*newest, link, peak);
+    else if (terminal)
+      print_block(*newest, link, peak, period_us, first);
+    else
+      print_line(*newest, link, peak);
+    std::fflush(stdout);
+    first = false;
+    ++printed;
+    peak = {};
+    peak.bits = newest->status_bits;
+  }
+  if (printed == 0) std::fprintf(stderr, "no state came: in lockstep the server publishes granted ticks only\n");
+  return printed > 0 ? 0 : 1;
+}
+
+}  // namespace tactus::cli
