@@ -94,6 +94,7 @@ class Client:
     def __init__(self, host, port, token, name, timeout_s, reconnect):
         self.connection = Connection(lambda: Link(host, port, name, token, timeout_s), reconnect, timeout_s)
         self.address = f"{host}:{port}"
+        self.active_lockstep = None
         self._default = None
         self._pushed_until = {}  # body name -> when its last command has run out
         self._unjudged = []
@@ -242,6 +243,7 @@ class Client:
         """Puts the world back to a Snapshot, or to the one that the server keeps under a name."""
         wish = {"name": snapshot} if isinstance(snapshot, str) else {"state": snapshot.state}
         self._world_request("restore_snapshot", **wish)
+        self._time_jumped()
 
     def statistics(self) -> Statistics:
         """The server's Statistics message (control.proto): rates, lateness, work, refusals, clients."""
@@ -373,7 +375,12 @@ class Client:
         with self.connection.changing_scene():
             reply = self._world_request(field, **values)
             self.connection.adopt_own_scene(reply.scene)
+        self._time_jumped()
         return self.scene
+
+    def _time_jumped(self):
+        if self.active_lockstep is not None:
+            self.active_lockstep.resynchronize()
 
     def _world_request(self, field, **values):
         """A request that needs the lease "world": taken for its time, unless held."""

@@ -170,10 +170,11 @@ class Connection:
         with self.lock:
             already, self.closed, self.up = self.closed, True, False
             self.changed.notify_all()
-        if not already:
-            self._wake_in.send(b"x")
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
+            if not already:
+                self._wake_in.send(b"x")
+        self._thread.join()
+        self._wake_in.close()
+        self._wake_out.close()
 
     # --- receive thread
 
@@ -187,8 +188,6 @@ class Connection:
                     self._come_back()
         finally:
             self.link.close()
-            self._wake_in.close()
-            self._wake_out.close()
 
     def _serve(self):
         """Until the link falls or the client is closed."""

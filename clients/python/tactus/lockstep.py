@@ -37,15 +37,16 @@ class Lockstep:
             self._was_on = client.statistics().lockstep
             if not self._was_on:
                 client.connection.request("set_lockstep", on=True)
-            self._stream = client.default_subscription()
+            client.default_subscription()
             client.take_unjudged()
-            self.tick = self._grant_and_hash(0).tick  # a tick already reached is answered with the present one
             client.connection.barrier(1.0)  # the server knows our address, so that states can come
-            self._stream.skip()
+            self.resynchronize()
             self._lease = stack.pop_all()
+        client.active_lockstep = self
         return self
 
     def __exit__(self, *_):
+        self._client.active_lockstep = None
         try:
             if not self._was_on:
                 self._client.connection.request("set_lockstep", on=False)
@@ -62,6 +63,12 @@ class Lockstep:
         while self.tick < end:
             result = self._run_to(min(end, self.tick + GRANT_TICKS_MAX))
         return result
+
+    def resynchronize(self) -> None:
+        """Takes the server's present tick as ours; the client does so after a reset, load or restore."""
+        self.tick = self._grant_and_hash(0).tick  # a tick already reached is answered with the present one
+        self._stream = self._client.default_subscription()
+        self._stream.skip()
 
     def state_hash(self) -> int:
         """Hash of the present state."""

@@ -59,6 +59,7 @@ class FakeServer:
         self.port = 0
         self.lock = threading.RLock()
         self.filter_datagrams = lambda datagrams: datagrams  # tests drop, repeat or shuffle here
+        self.lose_commands = False  # as if the network had
         self.version_major = 1
         self.requests = []  # names, in the order of arrival
         self.commands = []  # CommandPackets that were accepted
@@ -152,6 +153,8 @@ class FakeServer:
             self.datagrams_refused.append(opened)
             return
         kind, sequence, payload = opened
+        if kind == wire.COMMAND and self.lose_commands:
+            return
         now = time.monotonic_ns()
         if not session.window.accept(sequence):
             self._judge(session, sequence, VerdictCode.REFUSED_OLD_SEQUENCE)
