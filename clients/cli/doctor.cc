@@ -24,19 +24,21 @@ struct Headroom {
 };
 
 std::string sentence_of(const Headroom& h) {
-  char text[400];
-  int n = std::snprintf(text, sizeof text, "This scene (%s, %llu bodies) uses %.0f %% of the period at p99",
-                        h.scene.c_str(), static_cast<unsigned long long>(h.bodies), 100 * h.used_p99);
-  const auto add = [&](const char* format, auto... values) {
-    n += std::snprintf(text + n, sizeof text - static_cast<std::size_t>(n), format, values...);
-  };
-  if (h.latency.command_us.count > 0) add("; push-to-seen latency %.1f ms p50", 1e-3 * h.latency.command_us.p50);
-  if (h.used_p99 >= 1)
-    add("; it is too large for this rate on this machine");
-  else if (h.bodies_room >= 1)
-    add("; room for about %.0f such bodies", h.bodies_room);
-  add(".");
-  return text;
+  char text[200];
+  std::snprintf(text, sizeof text, "This scene (%s, %llu bodies) uses %.0f %% of the period at p99", h.scene.c_str(),
+                static_cast<unsigned long long>(h.bodies), 100 * h.used_p99);
+  std::string sentence = text;
+  if (h.latency.command_us.count > 0) {
+    std::snprintf(text, sizeof text, "; push-to-seen latency %.1f ms p50", 1e-3 * h.latency.command_us.p50);
+    sentence += text;
+  }
+  if (h.used_p99 >= 1) {
+    sentence += "; it is too large for this rate on this machine";
+  } else if (h.bodies_room >= 1) {
+    std::snprintf(text, sizeof text, "; room for about %.0f such bodies", h.bodies_room);
+    sentence += text;
+  }
+  return sentence + ".";
 }
 
 // Statistics after two seconds of commands, states and pings.

@@ -16,7 +16,7 @@ using ull = unsigned long long;
 struct PushResult {
   std::map<std::string, std::uint64_t> verdicts;
   std::vector<double> age_us;
-  std::uint64_t sent = 0, not_sent = 0;
+  std::uint64_t sent = 0;
   std::string problem;
   client::BodyState from, to;
   double seconds = 0;
@@ -42,21 +42,19 @@ void stream(client::Client& client, const PushOptions& options, const client::Wr
   for (std::int64_t due = start; due < end && !interrupted(); due += period) {
     sleep_until_ns(due);
     const client::SendResult sent = client.send(command);
-    if (sent)
-      ++result.sent;
-    else if (++result.not_sent; sent.status != client::SendStatus::would_block) {
-      result.problem = client::send_status_name(sent.status);
-      break;
-    }
+    if (sent || sent.status == client::SendStatus::would_block) continue;
+    result.problem = client::send_status_name(sent.status);
+    break;
   }
-  client.send_zero();
+  client.send_zero();  // judged like the others, and counted with them
+  result.sent = client.link().verdicts.sent;
   result.seconds = 1e-9 * static_cast<double>(client::now_ns() - start);
 }
 
 void collect_verdicts(client::Client& client, PushResult& result) {
   // The last verdicts come within a tick or two; those that never come are told as unanswered after 250 ms.
   const std::int64_t until = client::now_ns() + 400'000'000;
-  for (std::uint64_t judged = 0; judged < result.sent + 1 && client::now_ns() < until;) {
+  for (std::uint64_t judged = 0; judged < result.sent && client::now_ns() < until;) {
     for (const client::Verdict& verdict : client.take_verdicts()) {
       ++judged;
       ++result.verdicts[client::verdict_name(verdict.code)];
@@ -86,7 +84,7 @@ int print_push(const Common& common, const PushOptions& options, const PushResul
   }
   std::printf("%s moved %.4f m (%.4f, %.4f, %.4f) in %.2f s; speed now %.3f m/s\n", options.body.c_str(), distance,
               moved[0], moved[1], moved[2], r.seconds, speed);
-  std::printf("%llu commands sent:", ull{r.sent});
+  std::printf("%llu commands sent (the last one zero):", ull{r.sent});
   const char* comma = " ";
   for (const auto& [name, count] : r.verdicts) {
     std::printf("%s%llu %s", comma, ull{count}, name.c_str());

@@ -5,6 +5,7 @@
 #include <asio.hpp>
 #include <atomic>
 #include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>

@@ -125,7 +125,7 @@ void Client::Impl::finish_up() {
     news = !up && realtime != nullptr;
     if (news) {
       up = true;
-      ++connections;
+      news = ++connections > 1;  // the constructor's return tells of the first
     }
   }
   cv.notify_all();
