@@ -111,6 +111,8 @@ void PenaltyModel::collide(const Tick& tick, State& state, Scratch& s, StepRepor
 void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) const noexcept {
   const Gains& gains = tick.parameters.gains;
   const double h = tick.h;
+  // The gains are those of one force evaluation's step; RK4 takes the whole tick in one.
+  const double h_stage = tick.model.integrator == Integrator::rk4 ? h : h / tick.model.substeps;
   for (std::uint32_t i = 0; i < s.count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
     PenaltyContact& c = s.contacts[i];
@@ -122,8 +124,7 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
       // (NOTES 5).
       if (is_new) memory.offset = m.depth_max;
       c.offset = memory.offset;
-      automatic_gains(gains, h / tick.model.substeps, tick.kinematics, state, s.manifolds_on_body[c.a],
-                      s.manifolds_on_body[c.b], c);
+      automatic_gains(gains, h_stage, tick.kinematics, state, s.manifolds_on_body[c.a], s.manifolds_on_body[c.b], c);
     } else {
       memory.offset = c.offset = 0;
       const double mass = tick.model.bodies[c.a].mass * (tick.kinematics.bodies[c.a].inv_mass > 0) +
@@ -147,7 +148,7 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     Vec3 stretch(memory.stretch[0], memory.stretch[1], memory.stretch[2]);
     const double spin = 0.5 * h * c.nhat_BA_W.dot(state.w_WB(c.a) + state.w_WB(c.b));
     stretch += spin * c.nhat_BA_W.cross(stretch);
-    c.h_moved = is_new ? 0.0 : h;
+    c.h_moved = is_new ? 0.0 : h_stage;
     c.stretch = stretch - c.nhat_BA_W.dot(stretch) * c.nhat_BA_W;
     c.twist = memory.twist;
     s.memory[i] = memory;
@@ -156,52 +157,61 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
 
 namespace {
 
-// The penalty forces as RK4 sees them: the first evaluation is at the start of the tick and its friction state is the
-// one kept.
+// The penalty forces over one tick: the first evaluation is at the start, later ones follow the bodies.
 class PenaltyForceLaw final : public ForceLaw {
  public:
-  PenaltyForceLaw(const Tick& tick, const State& state, PenaltyContact* contacts, std::uint32_t count)
-      : tick_(tick),
+  PenaltyForceLaw(StageKind kind, double h_stage, const Tick& tick, const State& state, PenaltyContact* contacts,
+                  std::uint32_t count)
+      : kind_(kind),
+        h_stage_(h_stage),
+        tick_(tick),
         state_(state),
         contacts_(contacts),
         count_(count),
-        stage_(tick.arena.take<StageBody>(state.body_count())),
-        copy_(tick.arena.take<PenaltyContact>(count)) {}
+        stage_(tick.arena.take<StageBody>(state.body_count())) {}
 
   void evaluate(const double* q, const double* v, SpatialForce* F) noexcept override {
-    const std::uint32_t n = state_.body_count();
-    std::copy(tick_.applied, tick_.applied + n, F);
+    std::copy(tick_.applied, tick_.applied + state_.body_count(), F);
     if (first_) {
-      first_ = false;
-      for (std::uint32_t i = 0; i < count_; ++i)
-        evaluate_at_start(contacts_[i], tick_.kinematics, state_, F,
-                          tick_.contact_force + (contacts_[i].points - tick_.contacts.points));
-      std::copy(contacts_, contacts_ + count_, copy_);
-      return;
+      evaluate_start(F);
+    } else {
+      follow_bodies(q, v);
+      for (std::uint32_t i = 0; i < count_; ++i) {
+        PenaltyContact& c = contacts_[i];
+        evaluate_at_stage(kind_, c, stage_[c.a], stage_[c.b], F[c.a], F[c.b]);
+      }
     }
-    for (BodyIndex b = 0; b < n; ++b) {
+    first_ = false;
+  }
+
+ private:
+  void evaluate_start(SpatialForce* F) noexcept {
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      PenaltyContact& c = contacts_[i];
+      evaluate_at_start(c, tick_.kinematics, state_, F, tick_.contact_force + (c.points - tick_.contacts.points));
+      c.h_moved = h_stage_;
+      c.was_slipping = c.slipped;
+    }
+  }
+  void follow_bodies(const double* q, const double* v) noexcept {
+    for (BodyIndex b = 0; b < state_.body_count(); ++b) {
       StageBody& s = stage_[b];
       const Frame& start = tick_.kinematics.bodies[b].X_WBcm;
       s.x = Eigen::Map<const Vec3>(q + 7 * b);
       s.v = Eigen::Map<const Vec3>(v + 6 * b);
       s.w = Eigen::Map<const Vec3>(v + 6 * b + 3);
-      s.dR = Quat(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]).normalized().toRotationMatrix() *
-             start.R.transpose();
+      s.dR = Quat(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]).toRotationMatrix() * start.R.transpose();
       s.x_start = start.p;
-    }
-    for (std::uint32_t i = 0; i < count_; ++i) {
-      PenaltyContact& c = copy_[i];
-      evaluate_at_stage(c, stage_[c.a], stage_[c.b], F[c.a], F[c.b]);
     }
   }
 
- private:
+  StageKind kind_;
+  double h_stage_;
   const Tick& tick_;
   const State& state_;
   PenaltyContact* contacts_;
   std::uint32_t count_;
   StageBody* stage_;
-  PenaltyContact* copy_;
   bool first_ = true;
 };
 
@@ -209,14 +219,14 @@ class PenaltyForceLaw final : public ForceLaw {
 
 void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s) const noexcept {
   if (tick.model.integrator == Integrator::rk4) {
-    PenaltyForceLaw law(tick, state, s.contacts, s.count);
+    PenaltyForceLaw law(StageKind::trial, tick.h, tick, state, s.contacts, s.count);
     rk4(tick.model, tick.parameters, tick.h, law, tick.arena, state);
     return;
   }
-  PenaltyForceLaw law(tick, state, s.contacts, s.count);
-  auto* F = tick.arena.take<SpatialForce>(state.body_count());
   const std::uint32_t n = tick.model.substeps;
   const double h = tick.h / n;
+  PenaltyForceLaw law(StageKind::substep, h, tick, state, s.contacts, s.count);
+  auto* F = tick.arena.take<SpatialForce>(state.body_count());
   for (std::uint32_t k = 0; k < n; ++k) {
     law.evaluate(state.q.data(), state.v.data(), F);
     semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time + k * h, h, F, state);
@@ -234,8 +244,8 @@ void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) co
     const double step = std::clamp(memory.offset * decay, -parameters.overlap_relax_speed * tick.h,
                                    parameters.overlap_relax_speed * tick.h);
     memory.offset -= step;
-    for (int k = 0; k < 3; ++k) memory.stretch[k] = c.stretch_out[k];
-    memory.twist = c.twist_out;
+    for (int k = 0; k < 3; ++k) memory.stretch[k] = c.stretch[k];
+    memory.twist = c.twist;
     memory.slipping = c.slipped ? 1 : 0;
     store_block(record, memory);
     // After its impact too: a pair that parts again gets no force, because the offset equals its depth.

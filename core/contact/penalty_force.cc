@@ -15,8 +15,8 @@ struct Sums {
   std::uint32_t active = 0;
 };
 
-// Friction at the pressure centre: spring-damper, clipped to the cone; outputs the new stretch. Returns the force on A.
-Vec3 tangential_force(PenaltyContact& c, const Vec3& stretch, const Vec3& v_t, double N) noexcept {
+// Friction at the pressure centre: spring-damper, clipped to the cone, the spring with it. Returns the force on A.
+Vec3 tangential_force(PenaltyContact& c, Vec3& stretch, const Vec3& v_t, double N) noexcept {
   const Vec3 trial = -c.kp * stretch - c.kv * v_t;
   const double size2 = trial.squaredNorm();
   double mu = c.mu_dynamic;
@@ -25,19 +25,16 @@ Vec3 tangential_force(PenaltyContact& c, const Vec3& stretch, const Vec3& v_t, d
   }
   const double stick = (c.was_slipping ? mu : c.mu_static) * N;
   c.slipped = size2 > stick * stick;
-  c.stretch_out = stretch;
   if (!c.slipped) return trial - c.viscous * v_t;
-  const double size = std::sqrt(size2);
-  const Vec3 direction = trial / size;
-  // The spring keeps what the cone carries at this speed, so that it pushes the same way when sliding ends.
-  c.stretch_out = c.kp > 0 ? Vec3(-(direction * (mu * N)) / c.kp) : Vec3::Zero();
-  return direction * (mu * N) - c.viscous * v_t;
+  const Vec3 friction = trial * (mu * N / std::sqrt(size2));
+  // The spring keeps what the cone carries, so that it pushes the same way when sliding ends (NOTES 9).
+  stretch = c.kp > 0 ? Vec3(-friction / c.kp) : Vec3::Zero();
+  return friction - c.viscous * v_t;
 }
 
-double torsional_moment(PenaltyContact& c, double twist, double w_n, double N, double radius2) noexcept {
-  c.twist_out = twist;
+double torsional_moment(const PenaltyContact& c, double& twist, double w_n, double N, double radius2) noexcept {
   if (radius2 <= 0) {
-    c.twist_out = 0;
+    twist = 0;
     return 0;
   }
   const double stiffness = c.kp * radius2;
@@ -45,8 +42,16 @@ double torsional_moment(PenaltyContact& c, double twist, double w_n, double N, d
   const double limit = c.mu_dynamic * N * std::sqrt(radius2);
   if (std::abs(trial) <= limit) return trial;
   const double moment = std::copysign(limit, trial);
-  c.twist_out = stiffness > 0 ? -moment / stiffness : 0.0;
+  twist = stiffness > 0 ? -moment / stiffness : 0.0;
   return moment;
+}
+
+// No force, no memory: the springs of a contact that carries nothing are relaxed.
+void release(PenaltyContact& c) noexcept {
+  c.normal_force = 0;
+  c.slipped = false;
+  c.stretch.setZero();
+  c.twist = 0;
 }
 
 }  // namespace
@@ -73,12 +78,8 @@ void evaluate_at_start(PenaltyContact& c, const Kinematics& kinematics, const St
     s.Nd2 += f * d.squaredNorm();
     ++s.active;
   }
-  c.normal_force = 0;
   c.active = s.active;
-  c.slipped = false;
-  c.stretch_out.setZero();
-  c.twist_out = 0;
-  if (s.active == 0) return;
+  if (s.active == 0) return release(c);
   const double share = c.divide_by_points ? 1.0 / s.active : 1.0;
   const double N = s.N * share;
   const Vec3 centre = s.Np / s.N;
@@ -109,7 +110,7 @@ void evaluate_at_start(PenaltyContact& c, const Kinematics& kinematics, const St
   }
 }
 
-void evaluate_at_stage(PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
+void evaluate_at_stage(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
                        SpatialForce& F_B) noexcept {
   const Vec3& nhat = c.nhat_BA_W;
   Sums s;
@@ -127,24 +128,37 @@ void evaluate_at_stage(PenaltyContact& c, const StageBody& a, const StageBody& b
     s.Nd2 += f * d.squaredNorm();
     ++s.active;
   }
-  c.normal_force = 0;
   c.active = s.active;
-  c.slipped = false;
-  c.stretch_out.setZero();
-  c.twist_out = 0;
-  if (s.active == 0) return;
+  if (s.active == 0) {
+    if (kind == StageKind::substep) release(c);
+    return;
+  }
   const double N = c.divide_by_points ? s.N / s.active : s.N;
   const Vec3 centre = s.Np / s.N, p = c.p_ref + centre;
-  c.normal_force = N;
   Vec3 force = N * nhat;
   double moment = 0;
   if (c.mu_static > 0 || c.viscous > 0) {
-    // The spring has been drawn on by what the two material points at the centre have moved since the start of the
-    // tick.
-    const Vec3 moved = (a.x + a.dR * (p - a.x_start)) - (b.x + b.dR * (p - b.x_start));
+    const double radius2 = std::max(0.0, s.Nd2 / s.N - centre.squaredNorm());
     const Vec3 v_c = a.v + a.w.cross(p - a.x) - b.v - b.w.cross(p - b.x);
-    force += tangential_force(c, c.stretch + moved - nhat.dot(moved) * nhat, v_c - nhat.dot(v_c) * nhat, N);
-    moment = torsional_moment(c, c.twist, nhat.dot(a.w - b.w), N, std::max(0.0, s.Nd2 / s.N - centre.squaredNorm()));
+    const Vec3 v_t = v_c - nhat.dot(v_c) * nhat;
+    const double w_n = nhat.dot(a.w - b.w);
+    if (kind == StageKind::substep) {
+      c.normal_force = N;
+      c.stretch += c.h_moved * v_t;
+      c.twist += c.h_moved * w_n;
+      force += tangential_force(c, c.stretch, v_t, N);
+      moment = torsional_moment(c, c.twist, w_n, N, radius2);
+    } else {
+      // The spring has been drawn on by what the two material points at the centre have moved since the start of the
+      // tick.
+      const Vec3 moved = (a.x + a.dR * (p - a.x_start)) - (b.x + b.dR * (p - b.x_start));
+      Vec3 stretch = c.stretch + moved - nhat.dot(moved) * nhat;
+      double twist = c.twist;
+      const bool slipped = c.slipped;
+      force += tangential_force(c, stretch, v_t, N);
+      moment = torsional_moment(c, twist, w_n, N, radius2);
+      c.slipped = slipped;
+    }
   }
   F_A.force += force;
   F_A.torque += (p - a.x).cross(force) + moment * nhat;
@@ -154,25 +168,24 @@ void evaluate_at_stage(PenaltyContact& c, const StageBody& a, const StageBody& b
 
 namespace {
 
-// Largest root of det(x - P) for P = inv(I) S, I and S symmetric positive (semi)definite: all roots real and >= 0.
-// Newton from an upper bound comes down to it monotonically, so stopping early leaves an upper bound.
+// Largest eigenvalue, from above, of P = inv(I) S with I, S symmetric and positive (semi)definite: all eigenvalues real
+// and >= 0. They are mean + 2 p cos(angle): c = cos(angle) solves 4 c^3 - 3 c = r. Newton from c = 1 comes down to it
+// monotonically, so three steps give an upper bound; in these variables equal eigenvalues (a cube on a floor) make no
+// noise, where the characteristic polynomial itself made kp jump by 6e-5 from tick to tick.
 double largest_eigenvalue(const Mat3& P) noexcept {
-  const double tr = P.trace();
-  if (!(tr > 0)) return 0;
-  const double c1 = P(0, 0) * P(1, 1) - P(0, 1) * P(1, 0) + P(0, 0) * P(2, 2) - P(0, 2) * P(2, 0) + P(1, 1) * P(2, 2) -
-                    P(1, 2) * P(2, 1);
-  const double det = P(0, 0) * (P(1, 1) * P(2, 2) - P(1, 2) * P(2, 1)) -
-                     P(0, 1) * (P(1, 0) * P(2, 2) - P(1, 2) * P(2, 0)) +
-                     P(0, 2) * (P(1, 0) * P(2, 1) - P(1, 1) * P(2, 0));
-  // Upper bound from trace and trace of squares: mean + sqrt(2) deviation.
-  const double mean = tr / 3, variance = std::max(0.0, mean * mean - c1 / 3);
-  double x = mean + 2 * std::sqrt(variance);
-  for (int i = 0; i < 3; ++i) {
-    const double value = ((x - tr) * x + c1) * x - det, slope = (3 * x - 2 * tr) * x + c1;
-    if (!(slope > 0) || !(value > 0)) break;
-    x -= value / slope;
-  }
-  return x;
+  const double mean = P.trace() / 3;
+  if (!(mean > 0)) return 0;
+  const double a = P(0, 0) - mean, b = P(1, 1) - mean, d = P(2, 2) - mean;
+  const double xy = P(0, 1) * P(1, 0), xz = P(0, 2) * P(2, 0), yz = P(1, 2) * P(2, 1);
+  const double p2 = (a * a + b * b + d * d + 2 * (xy + xz + yz)) / 6;
+  if (!(p2 > 1e-24 * mean * mean)) return mean;
+  const double p = std::sqrt(p2);
+  const double det =
+      a * (b * d - yz) - P(0, 1) * (P(1, 0) * d - P(1, 2) * P(2, 0)) + P(0, 2) * (P(1, 0) * P(2, 1) - b * P(2, 0));
+  const double r = std::clamp(det / (2 * p2 * p), -1.0, 1.0);
+  double c = 1;
+  for (int i = 0; i < 3; ++i) c = (8 * c * c * c + r) / (12 * c * c - 3);
+  return mean + 2 * p * c;
 }
 
 }  // namespace

@@ -34,15 +34,13 @@ struct PenaltyContact {
   double mu_static, mu_dynamic;
   bool was_slipping;  // then the dynamic value is also the limit of sticking
   double viscous, stribeck_velocity;
-  Vec3 stretch;    // as remembered; evaluate_at_start adds what the contact has moved since [m]
+  Vec3 stretch;    // drawn on by h_moved * velocity at each evaluation but trials, clipped to the cone [m]
   double twist;    // the same [rad]
-  double h_moved;  // by velocity times this [s]; 0 for a new contact
+  double h_moved;  // length of the substep before [s]; 0 for a new contact
   // Outputs of the last evaluation.
   double normal_force;   // sum over points [N]
   std::uint32_t active;  // points with non-zero force (r of eq. 1)
   bool slipped;
-  Vec3 stretch_out;  // clipped to the friction cone
-  double twist_out;
 };
 
 // Position and velocity of a body at a stage, and how far its points have turned since the start of the tick.
@@ -57,8 +55,12 @@ struct StageBody {
 void evaluate_at_start(PenaltyContact& c, const Kinematics& kinematics, const State& state, SpatialForce* F_Bcm_W,
                        SpatialForce* point_force) noexcept;
 
-// The same at an RK4 stage: depths, positions and velocities follow the body-fixed points, the normal stays.
-void evaluate_at_stage(PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
+// What a later evaluation within the tick is: a substep (the friction springs move and slip for good) or a trial stage
+// of RK4 (they do not: papers/NOTES, Drumwright 8).
+enum class StageKind : std::uint8_t { substep, trial };
+
+// The same later in the tick: depths, positions and velocities follow the body-fixed points, the normal stays.
+void evaluate_at_stage(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
                        SpatialForce& F_B) noexcept;
 
 // kp and kv by the automatic law: kp = alpha/(h^2 L), kv = beta/(h L), L = n_a lambda_a + n_b lambda_b. lambda_x bounds

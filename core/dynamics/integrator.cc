@@ -94,7 +94,7 @@ struct Rk4 {
         a.setZero(), alpha.setZero();
         continue;
       }
-      const Mat3 R = rot.normalized().toRotationMatrix();
+      const Mat3 R = rot.toRotationMatrix();
       const Vec3 w_B = R.transpose() * w;
       a = body.gravity_scale * parameters.gravity_W + body.inv_mass * F[b].force;
       alpha = R * (body.inv_I_BBcm * (R.transpose() * F[b].torque - w_B.cross(body.I_BBcm * w_B)));
@@ -140,6 +140,7 @@ void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& l
       s.sum_q[i] += kWeight[stage] * s.dq[i];
       s.q[i] = s.q0[i] + kNext[stage] * h * s.dq[i];
     }
+    for (BodyIndex b = 0; b < n; ++b) Eigen::Map<Eigen::Vector4d>(s.q + 7 * b + 3).normalize();
     for (std::size_t i = 0; i < nv; ++i) {
       s.sum_v[i] += kWeight[stage] * s.dv[i];
       s.v[i] = s.v0[i] + kNext[stage] * h * s.dv[i];
