@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""The rules of this tree that a program can check. usage: tests/style_check.py [--self-test | --format] [ROOT]
+
+Prints one line per finding: file:line: rule. Exit 0 clean, 1 findings, 2 usage, 77 skipped (--format without clang-format 14).
+"""
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FILE_LINES = 600
+FUNCTION_LINES = 70
+FILE_BYTES = 1 << 20
+TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "server", "proto", "core", "clients", "tests", "config", "README.md", "CHANGELOG.md", "LICENSE"}
+CODE = (".cc", ".h", ".py", ".js", ".ts")
+
+# An include may only go to a room of the same or a lower rank.
+CORE_RANK = {"math": 0, "shape": 1, "collide": 2, "dynamics": 3, "contact": 4, "actuation": 5, "world": 6, "scene": 7}
+CORE_FOUNDATION = {"check", "arena", "limits"}  # core/*.h that every room may use
+
+DENIED_IN_CORE = [  # (pattern, what to say); not in core/scene
+    (r"\bstd::shared_ptr\b", "std::shared_ptr"), (r"\bstd::function\b", "std::function"), (r"#include <thread>", "<thread>"),
+    (r"#include <chrono>", "<chrono>"), (r"#include <iostream>", "<iostream>"), (r"\bthrow\b", "throw"), (r"\brand\s*\(", "rand()"),
+    (r"\bstd::unordered_map\b", "std::unordered_map (its order breaks replay)"), (r"\busing namespace\b", "using namespace"),
+    (r"#include <mutex>", "<mutex>"), (r"#include <fstream>", "<fstream>"),
+]
+DENIED_IN_REALTIME = [
+    (r"spdlog", "spdlog"), (r"google/protobuf|\.pb\.h", "protobuf"), (r"\bstd::mutex\b", "std::mutex"), (r"\bstd::string\b", "std::string"),
+    (r"\bthrow\b", "throw"), (r"\bstd::shared_ptr\b", "std::shared_ptr"), (r"\bstd::function\b", "std::function"), (r"#include <iostream>", "<iostream>"),
+    (r'#include "server/(net|session|record)/', "net, session or record"),
+]
+# Exceptions to the deny-lists, each with its reason.
+ALLOWED = {
+    ("core/check.h", "throw"): "TACTUS_REQUIRE, used by scene/ and programs only",
+}
+MACHINE_PATH = re.compile(r"(?<![A-Za-z0-9_.$}~-])/(?:" + "work" + "|" + "farm" + r")/")
+SNAKE = re.compile(r"^[a-z0-9_]+$")
+
+
+def files_of(root):
+    """Tracked and new files, or all of them where there is no git."""
+    try:
+        out = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, check=True).stdout
+        names = sorted(set(out.decode().split("\0")) - {""})
+        if names:
+            return [n for n in names if os.path.exists(os.path.join(root, n))]
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    names = []
+    for folder, folders, leaves in os.walk(root):
+        folders[:] = [f for f in folders if f not in (".git", "build", "__pycache__")]
+        names += [os.path.relpath(os.path.join(folder, leaf), root) for leaf in leaves]
+    return sorted(names)
+
+
+def strip_cpp(text):
+    """Comments, strings and character constants blanked; line breaks stay."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^\s()\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])+\'', re.S)
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+
+
+def cpp_functions(code):
+    """(first line, last line) of each function body at namespace or class level, from the start of its head."""
+    found, stack, head = [], [], 0  # stack of kinds: "scope", "function", "other"
+    start = 0
+    parens = 0
+    for i, c in enumerate(code):
+        if c == "(":
+            parens += 1
+        elif c == ")":
+            parens -= 1
+        elif c == "{":
+            text = re.sub(r"^\s*#.*$", "", code[head:i], flags=re.M).strip()
+            if i > 0 and not code[i - 1].isspace():
+                kind = "initialiser"  # a_{1}: a body's brace stands after a blank
+            elif "function" in stack or "other" in stack or parens > 0:
+                kind = "other"
+            elif re.search(r"\b(namespace|class|struct|union|enum|extern)\b", text.split("(")[0]) and not re.search(r"\)\s*(const|noexcept|override|final|\s)*$", text):
+                kind = "scope"
+            elif "(" in text:
+                kind, start = "function", head + re.match(r"(\s|#.*|(public|private|protected)\s*:)*", code[head:i]).end()
+            else:
+                kind = "other"
+            stack.append(kind)
+            if kind in ("scope", "function"):
+                head = i + 1
+        elif c == "}":
+            kind = stack.pop() if stack else "other"
+            if kind == "function":
+                found.append((code.count("\n", 0, start) + 1, code.count("\n", 0, i) + 1))
+            if kind in ("scope", "function") and "function" not in stack:
+                head = i + 1
+        elif c == ";" and parens == 0 and "function" not in stack and "other" not in stack:
+            head = i + 1
+    return found
+
+
+def python_functions(text):
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return []
+    return [(n.lineno, n.end_lineno) for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def core_room(path):
+    parts = path.split("/")
+    if len(parts) == 2:
+        stem = parts[1].split(".")[0]
+        return None if stem in CORE_FOUNDATION else "world"
+    return parts[1]
+
+
+def check_sizes(path, text, add):
+    lines = text.count("\n")
+    if lines > FILE_LINES:
+        add(FILE_LINES + 1, f"{lines} lines, expected at most {FILE_LINES}")
+    if path.endswith((".cc", ".h")):
+        functions = cpp_functions(strip_cpp(text))
+    else:
+        functions = python_functions(text) if path.endswith(".py") else []
+    for first, last in functions:
+        if last - first + 1 > FUNCTION_LINES:
+            add(first, f"function of {last - first + 1} lines, expected at most {FUNCTION_LINES}")
+
+
+def check_includes(path, text, add):
+    parts = path.split("/")
+    for number, line in enumerate(text.split("\n"), 1):
+        m = re.match(r'\s*#\s*include\s+["<]((?:core|server|clients|proto|tests)/[^">]+)[">]', line)
+        if not m:
+            continue
+        target = m.group(1)
+        to = target.split("/")[0]
+        if parts[0] == "core":
+            here, there = core_room(path), core_room(target) if to == "core" else None
+            if to != "core":
+                add(number, f"core includes {target}, expected core only")
+            elif there is not None and CORE_RANK.get(there, 99) > CORE_RANK.get(here, -1):
+                add(number, f"{here or 'the foundation'} includes {target}: arrows go " + " < ".join(CORE_RANK))
+        elif parts[0] == "server" and to in ("clients", "tests"):
+            add(number, f"server includes {target}, expected core and proto only")
+        elif parts[0] == "clients" and to in ("core", "server", "tests"):
+            add(number, f"clients include {target}, expected proto only")
+        elif parts[0] == "proto" and to != "proto":
+            add(number, f"proto includes {target}, expected proto only")
+
+
+def check_denied(path, text, add):
+    rules = []
+    if path.startswith("core/") and not path.startswith("core/scene/"):
+        rules = DENIED_IN_CORE
+    elif path.startswith("server/realtime/"):
+        rules = DENIED_IN_REALTIME
+    if not rules or not path.endswith((".cc", ".h")):
+        return
+    stripped = strip_cpp(text).split("\n")
+    for number, (code, raw) in enumerate(zip(stripped, text.split("\n")), 1):
+        subject = raw if raw.lstrip().startswith("#include") else code
+        for pattern, what in rules:
+            if re.search(pattern, subject) and (path, what) not in ALLOWED:
+                add(number, f"{what} does not belong in {'/'.join(path.split('/')[:2]) if path.startswith('server') else 'core'}")
+
+
+def check_place(path, add):
+    parts = path.split("/")
+    if parts[0] not in TOP_LEVEL and not parts[0].startswith("."):
+        add(1, f"{parts[0]} at the top level, expected one of {' '.join(sorted(TOP_LEVEL))}")
+    if parts[0] in ("core", "server") and len(parts) > 3:
+        add(1, f"a third level in {parts[0]}, expected {parts[0]}/ROOM/FILE")
+    if parts[0] in ("core", "server") and len(parts) == 3 and parts[1] in ("utils", "common", "base", "managers"):
+        add(1, f"a room called {parts[1]}, expected one whose sentence says what belongs there")
+    stem, extension = os.path.splitext(parts[-1])
+    if extension in (".cc", ".h", ".py") and not SNAKE.match(stem):
+        add(1, f"file name {parts[-1]}, expected snake_case")
+    if parts[0] == "tests" and len(parts) == 3 and parts[1] in ("unit", "property", "paper") and extension == ".cc" \
+            and not stem.endswith("_test") and not re.match(r"^issue_\d{3}_", stem):
+        add(1, "test file, expected a name ending in _test.cc or starting with issue_NNN_")
+    if parts[0] == "tests" and len(parts) == 3 and parts[1] == "live" and extension == ".py" and re.search(r"_tests?$", stem):
+        add(1, "live test, expected a name starting with test_")
+
+
+def check_file(root, path, findings):
+    def add(line, what):
+        findings.append(f"{path}:{line}: {what}")
+    check_place(path, add)
+    full = os.path.join(root, path)
+    if os.path.getsize(full) > FILE_BYTES:
+        add(1, f"{os.path.getsize(full)} bytes, expected at most {FILE_BYTES} in git")
+        return
+    try:
+        with open(full, encoding="utf-8") as f:
+            text = f.read()
+    except UnicodeDecodeError:
+        if path.endswith(CODE):
+            add(1, "not UTF-8")
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if MACHINE_PATH.search(line):
+            add(number, "a path of one machine, expected none in the tree")
+    if not path.endswith(CODE):
+        return
+    check_sizes(path, text, add)
+    check_includes(path, text, add)
+    check_denied(path, text, add)
+    if path.endswith(".h") and "#pragma once" not in text:
+        add(1, "no #pragma once")
+    if path.endswith(".h") and path.split("/")[0] in ("core", "server") and not text.startswith("//"):
+        add(1, "header without a first comment, expected what it is for")
+
+
+def check(root):
+    findings = []
+    for path in files_of(root):
+        check_file(root, path, findings)
+    return findings
+
+
+def check_format(root):
+    tool = shutil.which("clang-format-14") or shutil.which("clang-format")
+    version = subprocess.run([tool, "--version"], capture_output=True, text=True).stdout if tool else ""
+    if "version 14." not in version:
+        print("style_check: skipped: needs clang-format 14, other versions format differently")
+        return 77
+    sources = [f for f in files_of(root) if f.endswith((".cc", ".h"))]
+    result = subprocess.run([tool, "--dry-run", "-Werror", *sources], cwd=root, capture_output=True, text=True)
+    bad = sorted({m.group(1) for m in re.finditer(r"^(\S+?):\d+:\d+: error", result.stderr, re.M)})
+    for path in bad:
+        print(f"{path}:1: not formatted; run clang-format -i {path}")
+    print(f"style_check: {len(sources)} files, {len(bad)} not formatted")
+    return 1 if result.returncode else 0
+
+
+SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
+    "core/math/good.h": ("// Good.\n#pragma once\n#include \"core/check.h\"\nnamespace tactus {\nstruct A {\n  int f() const { return 1; }\n};\n}\n", None),
+    "core/math/up.h": ("// Up.\n#pragma once\n#include \"core/shape/shape.h\"\n", "arrows go"),
+    "core/shape/world_user.cc": ("#include \"core/world.h\"\n", "arrows go"),
+    "core/contact/server_user.cc": ("#include \"server/net/a.h\"\n", "core includes"),
+    "core/contact/thrower.cc": ("void f() {\n  throw 1;\n}\n", "throw does not belong"),
+    "core/contact/talker.cc": ("// throw is only a word here\nconst char* s = \"throw std::function\";\n", None),
+    "core/contact/clock.cc": ("#include <chrono>\n", "<chrono>"),
+    "core/scene/thrower.cc": ("void f() { throw 1; }\n", None),
+    "core/math/deep/er.cc": ("int a;\n", "third level"),
+    "core/math/long.cc": ("int f(int a,\n      int b) {\n" + "  a += b;\n" * 69 + "  return a;\n}\n", "function of 73 lines"),
+    "core/math/long_enough.cc": ("namespace {\nint f() {\n" + "  int a;\n" * 68 + "}\n}\nint g() {\n" + "  for (;;) {\n  }\n" * 34 + "}\n", None),
+    "core/math/method.h": ("// M.\n#pragma once\nclass A : public B {\n public:\n  A() : a_{1} {\n" + "    a_ = 1;\n" * 70 + "  }\n  int a_;\n};\n", "function of 72 lines"),
+    "core/math/bare.h": ("#pragma once\n", "first comment"),
+    "core/math/twice.h": ("// T.\nint a;\n", "#pragma once"),
+    "core/math/tall.cc": ("int a;\n" * 601, "601 lines"),
+    "core/math/BadName.cc": ("int a;\n", "snake_case"),
+    "server/realtime/logger.cc": ("#include <spdlog/spdlog.h>\n", "spdlog does not belong"),
+    "server/realtime/texter.cc": ("#include <string>\nstd::string s;\n", "std::string does not belong"),
+    "server/realtime/viewer.cc": ("#include <string_view>\nstd::string_view s;\n", None),
+    "server/realtime/netter.cc": ("#include \"server/net/a.h\"\n", "net, session or record"),
+    "server/net/client_user.cc": ("#include \"clients/cpp/a.h\"\n", "server includes"),
+    "clients/cpp/cheater.cc": ("#include \"core/world.h\"\n", "clients include"),
+    "clients/python/long.py": ("def f():\n" + "    a = 1\n" * 70, "function of 71 lines"),
+    "tests/unit/nameless.cc": ("int a;\n", "_test.cc"),
+    "tests/unit/issue_041_box_sinks.cc": ("int a;\n", None),
+    "tests/live/round_trip_test.py": ("a = 1\n", "starting with test_"),
+    "tools/x.txt": ("a\n", "top level"),
+    "config/here.toml": ("path = \"/" + "work/x\"\n", "path of one machine"),
+    "config/there.toml": ("path = \"frame" + "work/x\"\nurl = \"net/" + "work/x\"\n", None),
+}
+
+
+def self_test():
+    wrong = 0
+    with tempfile.TemporaryDirectory() as root:
+        for path, (text, expected) in SELF_TEST.items():
+            full = os.path.join(root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as f:
+                f.write(text)
+        findings = check(root)
+        for path, (text, expected) in SELF_TEST.items():
+            mine = [f for f in findings if f.startswith(path + ":")]
+            good = any(expected in f for f in mine) if expected else not mine
+            if not good:
+                wrong += 1
+                print(f"self-test: {path}: expected {expected!r}, got {mine}")
+    print(f"style_check: self-test, {len(SELF_TEST)} cases, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+def main(arguments):
+    flags = [a for a in arguments if a.startswith("-")]
+    places = [a for a in arguments if not a.startswith("-")]
+    if set(flags) - {"--self-test", "--format"} or len(places) > 1:
+        print(__doc__)
+        return 2
+    if "--self-test" in flags:
+        return self_test()
+    root = places[0] if places else os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if "--format" in flags:
+        return check_format(root)
+    findings = check(root)
+    print("\n".join(findings + [f"style_check: {len(findings)} findings"]))
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
