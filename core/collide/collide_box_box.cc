@@ -6,6 +6,7 @@
 #include "core/collide/narrow_axis.h"
 #include "core/collide/narrow_clip.h"
 #include "core/collide/narrow_closest.h"
+#include "core/collide/narrow_feature.h"
 #include "core/collide/narrow_table.h"
 
 namespace tactus {
@@ -140,21 +141,30 @@ void face_points(const Vec3& ref, const Vec3& inc, const Mat3& R_RI, const Vec3&
   }
 }
 
-// The crossing of the two edges that support the axis.
-void edge_point(const BoxPair& pair, const BestAxis& best, const Frame& X_WA, ContactBuffer& out) noexcept {
+// Points of an edge contact: where the faces beside the edges overlap. Between nearly parallel faces the least overlap
+// often is along an edge axis a hair off the faces' normals, and the whole face carries then.
+void edge_points(const Shape& a, const Shape& b, const BoxPair& pair, const BestAxis& best, const Frame& X_WA,
+                 ContactBuffer& out) noexcept {
   const int i = (best.code - 6) / 3, j = (best.code - 6) % 3;
+  CoreStorage storage_a, storage_b;
+  const Core core_a = make_core(a, Mat3::Identity(), Vec3::Zero(), storage_a);
+  const Core core_b = make_core(b, pair.C, -pair.d, storage_b);
+  Feature face_a, face_b;
+  facing_polygon(core_a, -best.n_A, -1, face_a);
+  facing_polygon(core_b, best.n_A, -1, face_b);
+  PointGatherer points(best.n_A, best.depth, a.half_S.sum() + b.half_S.sum());
+  points.intersect(face_a, face_b);
   const Vec3 n_B = pair.C.transpose() * best.n_A;
   Vec3 p_A, p_B;  // middles of the edges
   for (int k = 0; k < 3; ++k) {
-    p_A[k] = k == i ? 0.0 : (best.n_A[k] > 0 ? -pair.a[k] : pair.a[k]);
-    p_B[k] = k == j ? 0.0 : (n_B[k] > 0 ? pair.b[k] : -pair.b[k]);
+    p_A[k] = k == i ? 0.0 : std::copysign(pair.a[k], -best.n_A[k]);
+    p_B[k] = k == j ? 0.0 : std::copysign(pair.b[k], n_B[k]);
   }
-  const Vec3 q_A = pair.C * p_B - pair.d;
   const Vec3 u_A = pair.a[i] * Vec3::Unit(i);
-  const Vec3 u_B = pair.b[j] * pair.C.col(j);
   double s = 0, t = 0;
-  closest_on_segments(p_A - q_A, u_A, u_B, s, t);
-  out.add(X_WA * (0.5 * (p_A + s * u_A + q_A + t * u_B)), best.depth);
+  closest_on_segments(p_A - (pair.C * p_B - pair.d), u_A, pair.b[j] * pair.C.col(j), s, t);
+  points.ensure_deepest(p_A + s * u_A);
+  points.write(X_WA, out);
 }
 
 }  // namespace
@@ -184,7 +194,7 @@ void collide_box_box(const Shape& a, const Frame& X_WA, const Shape& b, const Fr
     face_points(b.half_S, a.half_S, pair.C.transpose(), pair.d_B, j, pair.C.col(j).dot(best.n_A) > 0 ? 1.0 : -1.0, X_WB,
                 out);
   } else {
-    edge_point(pair, best, X_WA, out);
+    edge_points(a, b, pair, best, X_WA, out);
   }
 }
 

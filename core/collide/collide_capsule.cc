@@ -207,7 +207,6 @@ void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuf
   const double r = pair.capsule.radius;
   const Setup s(pair);
   const Axis last = s.last(witness);
-  if (!last.n.isZero(0) && last.n.dot(difference_support(s.segment, s.solid, last.n)) + r <= 0) return;
   // A polyhedron's own search tells outside from inside and often proves the pair apart; else the distance comes first.
   const bool hull = pair.solid.kind == ShapeKind::convex;
   Axis axis;
@@ -274,16 +273,19 @@ void collide_capsule_capsule(const Shape& a, const Frame& X_WA, const Shape& b, 
 
 void collide_box_capsule(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                          ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   collide_capsule_solid({b, X_WB, a, X_WA, false}, witness, out);
 }
 
 void collide_capsule_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                               ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   collide_capsule_solid({a, X_WA, b, X_WB, true}, witness, out);
 }
 
 void collide_capsule_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                             ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   collide_capsule_solid({a, X_WA, b, X_WB, true}, witness, out);
 }
 

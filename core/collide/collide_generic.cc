@@ -40,10 +40,6 @@ struct Pair {
     witness.feature_a = flipped ? axis.feature_b : axis.feature_a;
     witness.feature_b = flipped ? axis.feature_a : axis.feature_b;
   }
-  // Still apart along the last axis?
-  [[nodiscard]] bool apart(const Axis& last) const noexcept {
-    return !last.n.isZero(0) && last.n.dot(difference_support(a, b, last.n)) <= 0;
-  }
   void finish(const PointGatherer& points, ContactBuffer& out) const noexcept {
     points.write(X_W, out);
     if (flipped) out.nhat_BA_W = -out.nhat_BA_W;
@@ -89,7 +85,6 @@ Vec3 last_touch_cylinders(const Core& a, const Core& b, const Axis& axis) noexce
 
 void collide_polyhedra(const Pair& pair, Witness& witness, ContactBuffer& out) noexcept {
   const Axis last = pair.last(witness);
-  if (pair.apart(last)) return;
   const Axis axis = least_overlap_polyhedra(pair.a, pair.b, last);
   pair.remember(axis, witness);
   if (axis.overlap <= 0) return;
@@ -106,7 +101,6 @@ void collide_polyhedra(const Pair& pair, Witness& witness, ContactBuffer& out) n
 
 void collide_polyhedron_cylinder(const Pair& pair, Witness& witness, ContactBuffer& out) noexcept {
   const Axis last = pair.last(witness);
-  if (pair.apart(last)) return;
   const Axis axis = least_overlap_cylinder(pair.a, pair.b, last);
   pair.remember(axis, witness);
   if (axis.overlap <= 0) return;
@@ -126,29 +120,33 @@ void collide_polyhedron_cylinder(const Pair& pair, Witness& witness, ContactBuff
 
 void collide_box_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                         ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   collide_polyhedra(Pair(a, X_WA, b, X_WB, false), witness, out);
 }
 
 void collide_convex_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                            ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   collide_polyhedra(Pair(a, X_WA, b, X_WB, false), witness, out);
 }
 
 void collide_box_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                           ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   collide_polyhedron_cylinder(Pair(a, X_WA, b, X_WB, false), witness, out);
 }
 
 void collide_cylinder_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                              ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   collide_polyhedron_cylinder(Pair(b, X_WB, a, X_WA, true), witness, out);
 }
 
 void collide_cylinder_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                                ContactBuffer& out) noexcept {
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
   const Pair pair(a, X_WA, b, X_WB, false);
   const Axis last = pair.last(witness);
-  if (pair.apart(last)) return;
   const Axis axis = least_overlap_cylinders(pair.a, pair.b, last);
   pair.remember(axis, witness);
   if (axis.overlap <= 0) return;

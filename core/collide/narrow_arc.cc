@@ -7,93 +7,110 @@ namespace tactus {
 
 namespace {
 
-// Unit vector of the circle's plane and the derivative of f along it; half = sign of sin(phi) that chooses the rim.
-struct Angle {
-  double c, s;
+// A direction of the circle, n = c u + s v, with the support point (x, y) of the difference projected on the circle's
+// plane: f = c x + s y, df/dphi = c y - s x, and d2f/dphi2 = rho - f with the radius of curvature rho.
+struct Sample {
+  double c, s, x, y, rho;
+  [[nodiscard]] double f() const noexcept { return c * x + s * y; }
+  [[nodiscard]] double slope() const noexcept { return c * y - s * x; }
 };
 
-double slope(const ArcProblem& arc, const Angle& x, double half) noexcept {
-  const double ds = arc.delta * x.s;
-  const double root = std::sqrt(std::max(1e-300, 1.0 - ds * ds));
-  return -arc.alpha * x.s + (arc.beta + half * arc.h * arc.delta) * x.c -
-         arc.r * arc.delta * arc.delta * x.s * x.c / root;
+// half = sign of sin(phi), chooses the rim.
+Sample sample(const ArcProblem& arc, double c, double s, double half) noexcept {
+  const double flat = 1 - arc.delta * arc.delta;  // the rim's projection is an ellipse of half axes r and r sqrt(flat)
+  const double k = 1.0 / std::sqrt(std::max(1e-300, c * c + flat * s * s));
+  return {c, s, arc.alpha + arc.r * c * k, arc.beta + half * arc.h * arc.delta + arc.r * flat * s * k,
+          arc.r * flat * k * k * k};
 }
 
-Angle between(const Angle& x, const Angle& y, double t) noexcept {
-  const double c = (1 - t) * x.c + t * y.c;
-  const double s = (1 - t) * x.s + t * y.s;
+Sample sample_between(const ArcProblem& arc, const Sample& a, const Sample& b, double t, double half) noexcept {
+  const double c = (1 - t) * a.c + t * b.c;
+  const double s = (1 - t) * a.s + t * b.s;
   const double k = 1.0 / std::sqrt(c * c + s * s);
-  return {k * c, k * s};
+  return sample(arc, k * c, k * s, half);
 }
 
-// Root of the slope between lo (negative) and hi (positive), less than half a turn apart: regula falsi with the
-// Illinois halving, on the chord, so that no trigonometric function decides a bit.
-Angle root_between(const ArcProblem& arc, Angle lo, Angle hi, double f_lo, double f_hi, double half) noexcept {
-  Angle x = lo;
+// On the arc between two samples f is at least the distance of the origin from the chord of their support points.
+bool stays_above(const Sample& a, const Sample& b, double limit) noexcept {
+  const double cross = a.x * b.y - a.y * b.x;
+  const double dx = b.x - a.x, dy = b.y - a.y;
+  return cross > 0 && cross * cross >= limit * limit * (dx * dx + dy * dy) && limit > 0;
+}
+
+// Root of the slope between lo (negative) and hi (positive): Newton, halving the bracket where it would leave it. No
+// trigonometric function decides a bit.
+Sample root_between(const ArcProblem& arc, Sample lo, Sample hi, double half) noexcept {
   const double tiny = 1e-15 * (std::abs(arc.alpha) + std::abs(arc.beta) + arc.h + arc.r);
-  int side = 0;
+  Sample m = sample_between(arc, lo, hi, lo.slope() / (lo.slope() - hi.slope()), half);
   for (int i = 0; i < 60; ++i) {
-    const double t = f_lo / (f_lo - f_hi);
-    x = between(lo, hi, std::clamp(t, 1e-3, 1 - 1e-3));
-    if (t < 1e-3 || t > 1 - 1e-3) x = between(lo, hi, std::clamp(t, 1e-9, 1 - 1e-9));
-    const double f = slope(arc, x, half);
-    if (std::abs(f) <= tiny) break;
-    if (f < 0) {
-      lo = x;
-      f_lo = f;
-      if (side == -1) f_hi *= 0.5;
-      side = -1;
-    } else {
-      hi = x;
-      f_hi = f;
-      if (side == 1) f_lo *= 0.5;
-      side = 1;
-    }
-    if (std::abs(lo.c * hi.s - lo.s * hi.c) < 1e-15) break;
+    const double slope = m.slope();
+    if (std::abs(slope) <= tiny) break;
+    (slope < 0 ? lo : hi) = m;
+    const double bend = m.rho - m.f();
+    const double step = bend > 0 ? -slope / bend : 2.0;
+    double c = m.c - step * m.s, s = m.s + step * m.c;
+    const double k = 1.0 / std::sqrt(c * c + s * s);
+    c *= k;
+    s *= k;
+    const bool inside = std::abs(step) < 1 && lo.c * s - lo.s * c > 0 && c * hi.s - s * hi.c > 0;
+    if (inside && std::abs(step) < 1e-15) break;
+    m = inside ? sample(arc, c, s, half) : sample_between(arc, lo, hi, 0.5, half);
+    if (lo.c * hi.s - lo.s * hi.c < 1e-15) break;
   }
-  return x;
+  return m;
 }
 
-// Minima on one piece of an arc of one rim, from x to y counter-clockwise, cut in parts so that a maximum cannot hide a
-// minimum.
-int minima_on(const ArcProblem& arc, const Angle& x, const Angle& y, double half, Vec3 (&minima)[kArcMinima],
-              int count) noexcept {
-  constexpr int kParts = 4;
-  Angle lo = x;
-  double f_lo = slope(arc, lo, half);
-  for (int k = 1; k <= kParts; ++k) {
-    const Angle hi = k == kParts ? y : between(x, y, static_cast<double>(k) / kParts);
-    const double f_hi = slope(arc, hi, half);
-    if (f_lo < 0 && f_hi > 0 && count < kArcMinima) {
-      const Angle m = root_between(arc, lo, hi, f_lo, f_hi, half);
-      minima[count++] = m.c * arc.u + m.s * arc.v;
+// Minima on one piece of one rim, counter-clockwise from (c0, s0) to (c1, s1), cut in parts so that a maximum cannot
+// hide a minimum.
+struct Hunt {
+  const ArcProblem& arc;
+  double limit;
+  Vec3 (&minima)[kArcMinima];
+  int count = 0;
+
+  void piece(double c0, double s0, double c1, double s1, double half) noexcept {
+    constexpr int kParts = 4;
+    const Sample first = sample(arc, c0, s0, half), end = sample(arc, c1, s1, half);
+    if (stays_above(first, end, limit)) return;
+    Sample lo = first;
+    for (int k = 1; k <= kParts; ++k) {
+      const Sample hi = k == kParts ? end : sample_between(arc, first, end, static_cast<double>(k) / kParts, half);
+      if (lo.slope() < 0 && hi.slope() > 0 && count < kArcMinima && !stays_above(lo, hi, limit)) {
+        const Sample m = root_between(arc, lo, hi, half);
+        minima[count++] = m.c * arc.u + m.s * arc.v;
+      }
+      lo = hi;
     }
-    lo = hi;
-    f_lo = f_hi;
   }
-  return count;
-}
+};
 
 }  // namespace
 
-int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, Vec3 (&minima)[kArcMinima]) noexcept {
-  constexpr Angle kStart{1, 0}, kTop{0, 1}, kBack{-1, 0}, kBottom{0, -1};
-  int count = 0;
+int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, double limit,
+               Vec3 (&minima)[kArcMinima]) noexcept {
+  Hunt hunt{arc, limit, minima, 0};
   if (n1 == nullptr) {
-    count = minima_on(arc, kStart, kTop, 1, minima, count);
-    count = minima_on(arc, kTop, kBack, 1, minima, count);
-    count = minima_on(arc, kBack, kBottom, -1, minima, count);
-    return minima_on(arc, kBottom, kStart, -1, minima, count);
+    hunt.piece(1, 0, 0, 1, 1);
+    hunt.piece(0, 1, -1, 0, 1);
+    hunt.piece(-1, 0, 0, -1, -1);
+    hunt.piece(0, -1, 1, 0, -1);
+    return hunt.count;
   }
-  Angle x{n1->dot(arc.u), n1->dot(arc.v)};
-  Angle y{n2->dot(arc.u), n2->dot(arc.v)};
-  if (x.c * y.s - x.s * y.c < 0) std::swap(x, y);  // counter-clockwise from x to y
-  if (x.s >= 0 && y.s >= 0) return minima_on(arc, x, y, 1, minima, count);
-  if (x.s <= 0 && y.s <= 0) return minima_on(arc, x, y, -1, minima, count);
-  const bool through_start = x.s < 0;  // else through the back
-  const Angle cut = through_start ? kStart : kBack;
-  count = minima_on(arc, x, cut, through_start ? -1 : 1, minima, count);
-  return minima_on(arc, cut, y, through_start ? 1 : -1, minima, count);
+  double c0 = n1->dot(arc.u), s0 = n1->dot(arc.v), c1 = n2->dot(arc.u), s1 = n2->dot(arc.v);
+  if (c0 * s1 - s0 * c1 < 0) {  // counter-clockwise from 0 to 1
+    std::swap(c0, c1);
+    std::swap(s0, s1);
+  }
+  if ((s0 >= 0 && s1 >= 0) || (s0 <= 0 && s1 <= 0)) {
+    hunt.piece(c0, s0, c1, s1, s0 + s1 >= 0 ? 1 : -1);
+  } else if (s0 < 0) {  // through phi = 0
+    hunt.piece(c0, s0, 1, 0, -1);
+    hunt.piece(1, 0, c1, s1, 1);
+  } else {
+    hunt.piece(c0, s0, -1, 0, 1);
+    hunt.piece(-1, 0, c1, s1, -1);
+  }
+  return hunt.count;
 }
 
 }  // namespace tactus

@@ -35,7 +35,8 @@ inline constexpr int kArcMinima = 12;
 
 // Local minima of f between n1 and n2 (unit vectors on the circle, less than half a turn apart; null: the whole circle)
 // where the overlap is smooth, that is on the rims: sin(phi) != 0. Bracketed on pieces, then safeguarded Newton to
-// rounding.
-int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, Vec3 (&minima)[kArcMinima]) noexcept;
+// rounding. Pieces on which f is proved to stay above the limit are skipped.
+int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, double limit,
+               Vec3 (&minima)[kArcMinima]) noexcept;
 
 }  // namespace tactus

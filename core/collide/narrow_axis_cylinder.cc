@@ -95,7 +95,7 @@ bool try_edge(Search& s, int index) noexcept {
     if (!offer(s, n, n.dot(s.centre - v) + s.b.radius, kEdgeMargin, index, kSideLine)) return false;
   }
   Vec3 minima[kArcMinima];
-  const int count = full ? arc_minima(arc, nullptr, nullptr, minima) : arc_minima(arc, &n1, &n2, minima);
+  const int count = arc_minima(arc, full ? nullptr : &n1, full ? nullptr : &n2, s.score, minima);
   for (int k = 0; k < count; ++k) {
     if (!offer(s, minima[k], cylinder_height(s, minima[k]) - minima[k].dot(v), kEdgeMargin, index, kRim)) return false;
   }

@@ -48,6 +48,7 @@ bool try_side(Search& s, bool side_of_a) noexcept {
   const Vec3& e = side_of_a ? s.axis_a : s.axis_b;
   const Vec3& axis = side_of_a ? s.axis_b : s.axis_a;
   const Core& round = side_of_a ? s.b : s.a;
+  const double side_radius = side_of_a ? s.a.radius : s.b.radius;  // a constant on the whole circle
   ArcProblem arc;
   if (!make_arc(e, axis, s.d, round.radius, round.half_length, arc)) {
     const Vec3 across = s.d - s.d.dot(e) * e;  // parallel axes: out along the line between them
@@ -56,97 +57,110 @@ bool try_side(Search& s, bool side_of_a) noexcept {
   }
   if (!offer_towards(s, arc.u, 0, kSide, kSide)) return false;
   Vec3 minima[kArcMinima];
-  const int count = arc_minima(arc, nullptr, nullptr, minima);
+  const int count = arc_minima(arc, nullptr, nullptr, s.score - side_radius, minima);
   for (int k = 0; k < count; ++k) {
     if (!offer(s, minima[k], kEdgeMargin, side_of_a ? kSide : kRim, side_of_a ? kRim : kSide)) return false;
   }
   return true;
 }
 
-// Support point of the difference, and the curvature of both rims there: Hess |n_perp| = tau tau^T / |n_perp|.
-void expand(const Search& s, const Vec3& n, const Vec3& t1, const Vec3& t2, double (&g)[2], double (&H)[3]) noexcept {
-  Vec3 w = s.d;
-  H[0] = H[1] = H[2] = 0;
-  for (int k = 0; k < 2; ++k) {
-    const Core& core = k == 0 ? s.a : s.b;
-    const Vec3& axis = k == 0 ? s.axis_a : s.axis_b;
+// The overlap at a direction with its gradient and curvature on the sphere: w is the support point of the difference, a
+// rim's Hessian is tau tau^T / |n_perp|.
+struct Expansion {
+  Vec3 n, w;
+  double f;
+  Vec3 tau_a, tau_b;
+  double curve_a, curve_b;
+};
+
+Expansion expand(const Search& s, const Vec3& n) noexcept {
+  Expansion x;
+  x.n = n;
+  x.w = s.d;
+  const auto rim = [&](const Core& core, const Vec3& axis, Vec3& tau, double& curve) noexcept {
     const double z = n.dot(axis);
-    const Vec3 perp = n - z * axis;
-    const double length = std::sqrt(std::max(1e-24, perp.squaredNorm()));
-    w += std::copysign(core.half_length, z) * axis + (core.radius / length) * perp;
-    const Vec3 tau = axis.cross(perp) * (1.0 / length);
-    const double x = tau.dot(t1), y = tau.dot(t2), c = core.radius / length;
-    H[0] += c * x * x;
-    H[1] += c * x * y;
-    H[2] += c * y * y;
-  }
-  const double f = w.dot(n);
-  H[0] -= f;
-  H[2] -= f;
-  g[0] = w.dot(t1);
-  g[1] = w.dot(t2);
+    const double inverse = 1.0 / std::sqrt(std::max(1e-24, 1.0 - z * z));
+    x.w += (std::copysign(core.half_length, z) - core.radius * z * inverse) * axis + (core.radius * inverse) * n;
+    tau = axis.cross(n) * inverse;
+    curve = core.radius * inverse;
+  };
+  rim(s.a, s.axis_a, x.tau_a, x.curve_a);
+  rim(s.b, s.axis_b, x.tau_b, x.curve_b);
+  x.f = n.dot(x.w);
+  return x;
 }
 
-// Local minimum of the overlap from a start: Newton where the Hessian is positive, else along the gradient, with step
-// halving.
-Vec3 descend(const Search& s, Vec3 n, double size) noexcept {
-  double value = overlap_along(s, n);
+// Newton's step where the Hessian is positive, else along the gradient; in the tangent plane, at most 0.5 rad.
+Vec3 step_of(const Expansion& x, double size) noexcept {
+  Vec3 t1, t2;
+  tangent_basis(x.n, t1, t2);
+  const double a1 = x.tau_a.dot(t1), a2 = x.tau_a.dot(t2), b1 = x.tau_b.dot(t1), b2 = x.tau_b.dot(t2);
+  const double h11 = x.curve_a * a1 * a1 + x.curve_b * b1 * b1 - x.f;
+  const double h12 = x.curve_a * a1 * a2 + x.curve_b * b1 * b2;
+  const double h22 = x.curve_a * a2 * a2 + x.curve_b * b2 * b2 - x.f;
+  const double g1 = x.w.dot(t1), g2 = x.w.dot(t2);
+  const double det = h11 * h22 - h12 * h12;
+  double u = -g1 / size, v = -g2 / size;
+  if (det > 1e-9 * size * size && h11 > 0) {
+    u = (h12 * g2 - h22 * g1) / det;
+    v = (h12 * g1 - h11 * g2) / det;
+  }
+  const double length2 = u * u + v * v;
+  const double k = length2 > 0.25 ? 0.5 / std::sqrt(length2) : 1.0;
+  return (k * u) * t1 + (k * v) * t2;
+}
+
+// Local minimum of the overlap from a start. Each step must lower it.
+Vec3 descend(const Search& s, const Vec3& start, double size) noexcept {
+  Expansion x = expand(s, start);
   for (int i = 0; i < 24; ++i) {
-    Vec3 t1, t2;
-    tangent_basis(n, t1, t2);
-    double g[2], H[3];
-    expand(s, n, t1, t2, g, H);
-    const double g2 = g[0] * g[0] + g[1] * g[1];
-    if (g2 <= 1e-26 * size * size) break;
-    const double det = H[0] * H[2] - H[1] * H[1];
-    double x = -g[0] / size, y = -g[1] / size;
-    if (det > 1e-9 * size * size && H[0] > 0) {
-      x = -(H[2] * g[0] - H[1] * g[1]) / det;
-      y = -(H[0] * g[1] - H[1] * g[0]) / det;
-    }
-    const double length = std::sqrt(x * x + y * y);
-    double step = length > 0.5 ? 0.5 / length : 1.0;
+    const double slope2 = x.w.squaredNorm() - x.f * x.f;
+    if (slope2 <= 1e-24 * size * size) break;
+    Vec3 step = step_of(x, size);
     bool moved = false;
-    for (int k = 0; k < 12 && !moved; ++k, step *= 0.4) {
-      const Vec3 trial = (n + step * (x * t1 + y * t2)).normalized();
-      const double v = overlap_along(s, trial);
-      if (v < value) {
-        n = trial;
-        value = v;
+    for (int k = 0; k < 10 && !moved; ++k, step *= 0.35) {
+      const Vec3 trial = x.n + step;
+      const Expansion y = expand(s, trial * (1.0 / std::sqrt(trial.squaredNorm())));
+      if (y.f < x.f) {
+        x = y;
         moved = true;
       }
     }
     if (!moved) break;
   }
-  return n;
+  return x.n;
 }
 
+// Starts: the best axis so far, and the directions of a grid whose neighbourhood may hold a lesser overlap: within the
+// angle delta of n the overlap is at least w . n cos(delta) - |w - (w . n) n| sin(delta).
 bool try_rims(Search& s) noexcept {
-  constexpr int kKeep = 4;
+  constexpr int kKeep = 3;
+  constexpr double kCos = 0.9, kSin = 0.436;  // about half the spacing of the grid
   const double size = s.a.radius + s.a.half_length + s.b.radius + s.b.half_length;
+  if (!offer(s, descend(s, s.best.n, size), kEdgeMargin, kRim, kRim)) return false;
   Vec3 starts[kKeep];
   double values[kKeep];
   int count = 0;
+  constexpr double kLength[4] = {0, 1, 0.70710678118654752440, 0.57735026918962576451};
   for (int i = 0; i < 27; ++i) {
     if (i == 13) continue;
     const Vec3 grid(i % 3 - 1.0, (i / 3) % 3 - 1.0, i / 9 - 1.0);
-    const Vec3 n = grid.normalized();
-    if (n.dot(s.d) > 0.3 * size) continue;
-    const double v = overlap_along(s, n);
+    const Vec3 n = grid * kLength[static_cast<int>(grid.squaredNorm())];
+    if (n.dot(s.d) > 0.5 * size) continue;
+    const Expansion x = expand(s, n);
+    const double across = std::sqrt(std::max(0.0, x.w.squaredNorm() - x.f * x.f));
+    const double bound = kCos * x.f - kSin * across;
+    if (bound >= s.best.overlap) continue;
     int at = count < kKeep ? count++ : kKeep;
-    while (at > 0 && v < values[at - 1]) {
-      if (at < kKeep) {
-        values[at] = values[at - 1];
-        starts[at] = starts[at - 1];
-      }
-      --at;
+    for (; at > 0 && x.f < values[at - 1]; --at) {
+      if (at == kKeep) continue;
+      values[at] = values[at - 1];
+      starts[at] = starts[at - 1];
     }
-    if (at < kKeep) {
-      values[at] = v;
-      starts[at] = n;
-    }
+    if (at == kKeep) continue;
+    values[at] = x.f;
+    starts[at] = n;
   }
-  if (!offer(s, descend(s, s.best.n, size), kEdgeMargin, kRim, kRim)) return false;
   for (int k = 0; k < count; ++k) {
     if (!offer(s, descend(s, starts[k], size), kEdgeMargin, kRim, kRim)) return false;
   }

@@ -1,5 +1,6 @@
 #include "core/collide/narrow_core.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/check.h"
@@ -61,7 +62,36 @@ void make_box_core(const Vec3& half, Core& core, CoreStorage& storage) noexcept 
   core.face_vertices = kBoxFaceVertices.data();
 }
 
+// Height of a solid above its own origin along the unit vector d, in its own frame.
+double own_height(const Shape& shape, const Vec3& d) noexcept {
+  switch (shape.kind) {
+    case ShapeKind::sphere:
+      return shape.radius;
+    case ShapeKind::box:
+      return shape.half_S.dot(d.cwiseAbs());
+    case ShapeKind::capsule:
+      return shape.radius + shape.half_length * std::abs(d.z());
+    case ShapeKind::cylinder:
+      return shape.half_length * std::abs(d.z()) + shape.radius * std::sqrt(d.x() * d.x() + d.y() * d.y());
+    default:
+      break;
+  }
+  const ConvexHull& hull = *shape.hull;
+  double height = hull.vertices[0].dot(d);
+  for (std::size_t i = 1; i < hull.vertices.size(); ++i) height = std::max(height, hull.vertices[i].dot(d));
+  return height;
+}
+
 }  // namespace
+
+bool apart_along_witness(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
+                         const Witness& witness) noexcept {
+  if (witness.axis_A.isZero(0)) return false;
+  const Vec3 n_W = X_WA.R * witness.axis_A;
+  const double gap = n_W.dot(X_WA.p - X_WB.p) - own_height(a, -witness.axis_A);
+  const Vec3 n_B = X_WB.R.transpose() * n_W;
+  return gap >= own_height(b, n_B);
+}
 
 Core make_core(const Shape& shape, const Mat3& R, const Vec3& p, CoreStorage& storage) noexcept {
   Core core;

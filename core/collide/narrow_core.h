@@ -64,6 +64,10 @@ inline Vec3 difference_support(const Core& a, const Core& b, const Vec3& n) noex
   return core_support(b, n) - core_support(a, -n);
 }
 
+// Are the solids still apart along the witness's axis? The cheap proof that ends most calls. Not for half-spaces.
+bool apart_along_witness(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
+                         const Witness& witness) noexcept;
+
 // What the axis searches return. feature_a, feature_b: see the search.
 struct Axis {
   Vec3 n = Vec3::Zero();  // unit, from b into a, in the work frame

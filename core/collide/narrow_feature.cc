@@ -90,6 +90,8 @@ void facing_cap(const Core& core, const Vec3& d, Feature& out) noexcept {
   const double z = std::copysign(core.half_length, d_S.z());
   for (int k = 0; k < kRimPoints; ++k) out.p[k] = core.R * Vec3(rim[k].x(), rim[k].y(), z) + core.p;
   out.count = kRimPoints;
+  const bool body_fixed = d_S.x() * d_S.x() + d_S.y() * d_S.y() <= kRimPhaseTilt * kRimPhaseTilt;
+  out.rim_slack = body_fixed ? 0.08 * kRimPhaseTilt * core.radius : 0.0;
   out.nhat = std::copysign(1.0, d_S.z()) * core.axis();
 }
 
@@ -120,8 +122,8 @@ PointGatherer::PointGatherer(const Vec3& n, double overlap, double scale) noexce
   tangent_basis(n, t1_, t2_);
 }
 
-void PointGatherer::add(double u, double v, double z_a, double z_b, double loss) noexcept {
-  const double depth = std::min(z_b - z_a - loss, overlap_);
+void PointGatherer::add(double u, double v, double z_a, double z_b) noexcept {
+  const double depth = std::min(z_b - z_a, overlap_);
   if (depth <= 0) return;
   const double z = 0.5 * (z_a + z_b);
   const double near2 = 1e-8 * scale_ * scale_;
@@ -153,31 +155,37 @@ void PointGatherer::polygon_on_polygon(const Feature& a, const Feature& b) noexc
   for (int i = 0; i < in->count; ++i) {
     const Vec3& p = in->p[i];
     const double z_b = clip[0].z() - (m.x() * (p.x() - clip[0].x()) + m.y() * (p.y() - clip[0].y())) / m.z();
-    add(p.x(), p.y(), p.z(), z_b, 0);
+    add(p.x(), p.y(), p.z(), z_b);
   }
 }
 
-// Ends of the common part of two nearly parallel lines p-q and r-s; away from the crossing the rounded sides recede.
-void PointGatherer::line_along_line(const Vec3& p, const Vec3& q, const Vec3& r, const Vec3& s, double radius,
-                                    bool first_is_a) noexcept {
-  const Vec3 e = q - p, g = s - r;
+// Ends of the common part of two nearly parallel lines. Beside the crossing of the lines the rounded sides recede:
+// circles of radii r and s offset by delta meet on the line between their centres, lower by 1 - sqrt(1 - (delta / (r +
+// s))^2) of their radii.
+void PointGatherer::line_along_line(const Line& a, const Line& b) noexcept {
+  const Vec3 e = a.q - a.p, g = b.q - b.p;
   const double ee = e.x() * e.x() + e.y() * e.y(), gg = g.x() * g.x() + g.y() * g.y();
   const double cross = e.x() * g.y() - e.y() * g.x();
-  if (cross * cross > 0.03 * ee * gg || ee <= 0 || gg <= 0) return;
-  const auto end = [&](const Vec3& x, const Vec3& from, const Vec3& along, double length2, bool x_is_a) noexcept {
-    const double t = ((x.x() - from.x()) * along.x() + (x.y() - from.y()) * along.y()) / length2;
-    if (t < -1e-9 || t > 1 + 1e-9) return;
-    const Vec3 y = from + t * along;
+  const double radius = a.radius + b.radius;
+  if (cross * cross > 0.03 * ee * gg || ee <= 0 || gg <= 0 || radius <= 0) return;
+  const auto meet = [&](const Vec3& x, const Vec3& y) noexcept {  // x on a, y on b
     const double offset2 = (x.x() - y.x()) * (x.x() - y.x()) + (x.y() - y.y()) * (x.y() - y.y());
-    const double z_a = x_is_a ? x.z() : y.z(), z_b = x_is_a ? y.z() : x.z();
-    const double apart = radius - (z_b - z_a);
-    const double loss = std::sqrt(apart * apart + offset2) - std::abs(apart);
-    add(0.5 * (x.x() + y.x()), 0.5 * (x.y() + y.y()), z_a + 0.5 * loss, z_b - 0.5 * loss, 0);
+    const double share2 = offset2 / (radius * radius);
+    if (share2 >= 1) return;
+    const double drop = 1 - std::sqrt(1 - share2);
+    const double t = a.radius / radius;
+    add(x.x() + t * (y.x() - x.x()), x.y() + t * (y.y() - x.y()), x.z() + a.radius * drop, y.z() - b.radius * drop);
   };
-  end(p, r, g, gg, first_is_a);
-  end(q, r, g, gg, first_is_a);
-  end(r, p, e, ee, !first_is_a);
-  end(s, p, e, ee, !first_is_a);
+  const auto foot = [](const Vec3& x, const Vec3& from, const Vec3& along, double length2, Vec3& y) noexcept {
+    const double t = ((x.x() - from.x()) * along.x() + (x.y() - from.y()) * along.y()) / length2;
+    y = from + t * along;
+    return t >= -1e-9 && t <= 1 + 1e-9;
+  };
+  Vec3 y;
+  if (foot(a.p, b.p, g, gg, y)) meet(a.p, y);
+  if (foot(a.q, b.p, g, gg, y)) meet(a.q, y);
+  if (foot(b.p, a.p, e, ee, y)) meet(y, b.p);
+  if (foot(b.q, a.p, e, ee, y)) meet(y, b.q);
 }
 
 void PointGatherer::line_on_polygon(const Feature& line, const Feature& polygon, bool line_is_a) noexcept {
@@ -204,16 +212,20 @@ void PointGatherer::line_on_polygon(const Feature& line, const Feature& polygon,
       if (lo > hi) break;
       const Vec3 x = p + t * (q - p);
       const double z = corner[0].z() - (m.x() * (x.x() - corner[0].x()) + m.y() * (x.y() - corner[0].y())) / m.z();
-      add(x.x(), x.y(), line_is_a ? x.z() : z, line_is_a ? z : x.z(), 0);
+      add(x.x(), x.y(), line_is_a ? x.z() : z, line_is_a ? z : x.z());
     }
   }
   for (int i = 0; i < polygon.count; ++i) {
-    line_along_line(p, q, corner[i], corner[i + 1 == polygon.count ? 0 : i + 1], line.radius, line_is_a);
+    const Line edge{corner[i], corner[i + 1 == polygon.count ? 0 : i + 1], 0};
+    const Line side{p, q, line.radius};
+    line_along_line(line_is_a ? side : edge, line_is_a ? edge : side);
   }
 }
 
 void PointGatherer::intersect(const Feature& a, const Feature& b) noexcept {
   if (a.count == 0 || b.count == 0) return;
+  // A body-fixed octagon misses the rim's deepest place by this much: see kRimPhaseTilt.
+  slack_ = std::max({slack_, a.rim_slack, b.rim_slack});
   if (a.count > 2 && b.count > 2) {
     polygon_on_polygon(a, b);
   } else if (a.count > 2) {
@@ -221,14 +233,14 @@ void PointGatherer::intersect(const Feature& a, const Feature& b) noexcept {
   } else if (b.count > 2) {
     line_on_polygon(a, b, true);
   } else {
-    line_along_line(project(a.p[0]), project(a.p[1]), project(b.p[0]), project(b.p[1]), a.radius + b.radius, true);
+    line_along_line({project(a.p[0]), project(a.p[1]), a.radius}, {project(b.p[0]), project(b.p[1]), b.radius});
   }
 }
 
 void PointGatherer::ensure_deepest(const Vec3& p_a) noexcept {
-  if (deepest_ >= overlap_ * (1 - 1e-3)) return;
+  if (count_ > 0 && deepest_ >= overlap_ * (1 - 1e-3) - slack_) return;
   const Vec3 a = project(p_a);
-  add(a.x(), a.y(), a.z(), a.z() + overlap_, 0);
+  add(a.x(), a.y(), a.z(), a.z() + overlap_);
 }
 
 void PointGatherer::write(const Frame& X_WA, ContactBuffer& out) const noexcept {

@@ -13,6 +13,7 @@ struct Feature {
   Vec3 p[kCapacity];
   int count = 0;
   double radius = 0;
+  double rim_slack = 0;      // a cap with body-fixed samples: how much deeper the rim may be between them
   Vec3 nhat = Vec3::Zero();  // of the polygon, outward
 };
 
@@ -46,16 +47,19 @@ class PointGatherer {
   struct Point {
     double u, v, z, depth;  // z: middle between both surfaces
   };
-  void add(double u, double v, double z_a, double z_b, double loss) noexcept;
+  struct Line {  // projected
+    Vec3 p, q;
+    double radius;
+  };
+  void add(double u, double v, double z_a, double z_b) noexcept;
   void line_on_polygon(const Feature& line, const Feature& polygon, bool line_is_a) noexcept;
-  void line_along_line(const Vec3& p, const Vec3& q, const Vec3& r, const Vec3& s, double radius,
-                       bool first_is_a) noexcept;
+  void line_along_line(const Line& a, const Line& b) noexcept;
   void polygon_on_polygon(const Feature& a, const Feature& b) noexcept;
   [[nodiscard]] Vec3 project(const Vec3& p) const noexcept { return {t1_.dot(p), t2_.dot(p), n_.dot(p)}; }
 
   static constexpr int kMaxPoints = 96;
   Vec3 n_, t1_, t2_;
-  double overlap_, scale_, deepest_ = 0;
+  double overlap_, scale_, deepest_ = 0, slack_ = 0;
   Point points_[kMaxPoints];
   int count_ = 0;
 };
