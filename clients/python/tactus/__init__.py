@@ -27,7 +27,7 @@ from .errors import (
     WrongState,
 )
 from .leases import Lease
-from .lockstep import Lockstep, LockstepError, StepResult
+from .lockstep import Lockstep, LockstepError
 from .messages import ErrorCode, EventKind, Status, VerdictCode, WrenchFrame
 from .scene import Body, Event, LeaseEntry, Scene, Snapshot
 from .state import BodyState, Contact, State, Verdict

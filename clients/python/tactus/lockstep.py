@@ -1,10 +1,10 @@
 """Lockstep: the world advances only when this client grants it ticks, so that a run gives the same result every time."""
 import contextlib
 import time
-from typing import NamedTuple
 
 from .errors import TactusError, TimedOut
 from .messages import GrantPacket
+from .state import State
 
 GRANT_TICKS_MAX = 10_000
 RESEND_S = 0.25
@@ -12,14 +12,6 @@ RESEND_S = 0.25
 
 class LockstepError(TactusError):
     """A command did not reach the server before its grant: the run is no longer reproducible."""
-
-
-class StepResult(NamedTuple):
-    """The world after a grant."""
-
-    tick: int
-    state_hash: int  # equal hashes mean equal states, bit by bit
-    state: object  # State of that tick
 
 
 class Lockstep:
@@ -55,14 +47,14 @@ class Lockstep:
         finally:
             self._lease.close()
 
-    def step(self, ticks: int = 1) -> StepResult:
-        """Runs `ticks` ticks and waits for the end of the last one. Commands pushed before it are applied in its first tick."""
+    def step(self, ticks: int = 1) -> State:
+        """Runs `ticks` ticks and waits for the state of the last one. Commands pushed before it are applied in its first tick."""
         if ticks < 1:
             raise ValueError(f"ticks must be at least 1, not {ticks}")
         end = self.tick + ticks
         while self.tick < end:
-            result = self._run_to(min(end, self.tick + GRANT_TICKS_MAX))
-        return result
+            state = self._run_to(min(end, self.tick + GRANT_TICKS_MAX))
+        return state
 
     def resynchronize(self) -> None:
         """Takes the server's present tick as ours; the client does so after a reset, load or restore."""
@@ -71,7 +63,7 @@ class Lockstep:
         self._stream.skip()
 
     def state_hash(self) -> int:
-        """Hash of the present state."""
+        """Hash of the present state: equal hashes mean equal states, bit by bit."""
         return self._grant_and_hash(self.tick).state_hash
 
     def _run_to(self, tick):
@@ -79,7 +71,7 @@ class Lockstep:
         state = self._grant_realtime(tick)
         self._require_judged(tick)
         self.tick = tick
-        return StepResult(tick, self.state_hash(), state)
+        return state
 
     def _grant_realtime(self, tick):
         connection = self._client.connection

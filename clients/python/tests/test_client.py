@@ -155,8 +155,8 @@ def run_in_lockstep(port, ticks):
             client.reset()
             for tick in range(ticks):
                 client.push("block", force=(tick % 3 - 1, 0, 0))
-                result = lockstep.step()
-            return result.tick, result.state_hash, result.state["block"].p_WB
+                state = lockstep.step()
+            return state.tick, lockstep.state_hash(), state["block"].p_WB
 
 
 def test_lockstep_twice_is_the_same():
