@@ -172,37 +172,30 @@ class PenaltyForceLaw final : public ForceLaw {
 
   void evaluate(const double* q, const double* v, SpatialForce* F) noexcept override {
     std::copy(tick_.applied, tick_.applied + state_.body_count(), F);
-    if (first_) {
-      evaluate_start(F);
-    } else {
-      follow_bodies(q, v);
-      for (std::uint32_t i = 0; i < count_; ++i) {
-        PenaltyContact& c = contacts_[i];
-        evaluate_at_stage(kind_, c, stage_[c.a], stage_[c.b], F[c.a], F[c.b]);
-      }
+    for (BodyIndex b = 0; b < state_.body_count(); ++b)
+      follow(b, q + 7 * static_cast<std::size_t>(b), v + 6 * static_cast<std::size_t>(b));
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      PenaltyContact& c = contacts_[i];
+      SpatialForce* points = first_ ? tick_.contact_force + (c.points - tick_.contacts.points) : nullptr;
+      tactus::evaluate(first_ ? StageKind::start : kind_, c, stage_[c.a], stage_[c.b], F[c.a], F[c.b], points);
+      if (!first_) continue;
+      c.h_moved = h_stage_;
+      c.was_slipping = c.slipped;
     }
     first_ = false;
   }
 
  private:
-  void evaluate_start(SpatialForce* F) noexcept {
-    for (std::uint32_t i = 0; i < count_; ++i) {
-      PenaltyContact& c = contacts_[i];
-      evaluate_at_start(c, tick_.kinematics, state_, F, tick_.contact_force + (c.points - tick_.contacts.points));
-      c.h_moved = h_stage_;
-      c.was_slipping = c.slipped;
-    }
-  }
-  void follow_bodies(const double* q, const double* v) noexcept {
-    for (BodyIndex b = 0; b < state_.body_count(); ++b) {
-      StageBody& s = stage_[b];
-      const Frame& start = tick_.kinematics.bodies[b].X_WBcm;
-      s.x = Eigen::Map<const Vec3>(q + 7 * b);
-      s.v = Eigen::Map<const Vec3>(v + 6 * b);
-      s.w = Eigen::Map<const Vec3>(v + 6 * b + 3);
-      s.dR = Quat(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]).toRotationMatrix() * start.R.transpose();
-      s.x_start = start.p;
-    }
+  void follow(BodyIndex b, const double* q, const double* v) noexcept {
+    StageBody& s = stage_[b];
+    s.x = Eigen::Map<const Vec3>(q);
+    s.v = Eigen::Map<const Vec3>(v);
+    s.w = Eigen::Map<const Vec3>(v + 3);
+    if (first_) return;
+    const Frame& start = tick_.kinematics.bodies[b].X_WBcm;
+    s.moved = s.x - start.p;
+    s.turned.noalias() = Quat(q[3], q[4], q[5], q[6]).toRotationMatrix() * start.R.transpose();
+    s.turned.diagonal().array() -= 1.0;
   }
 
   StageKind kind_;

@@ -54,23 +54,36 @@ void release(PenaltyContact& c) noexcept {
   c.twist = 0;
 }
 
+// Turns the normal forces left in point_force into each point's share of the whole force.
+void share_force(const PenaltyContact& c, const Vec3& force, double sum, double N, SpatialForce* point_force) noexcept {
+  const Vec3 tangential = (force - N * c.nhat_BA_W) / sum;
+  for (std::uint32_t i = 0; i < c.count; ++i) {
+    Vec3& f = point_force[c.chosen[i]].force;
+    f = (N / sum) * f + c.nhat_BA_W.dot(f) * tangential;
+  }
+}
+
 }  // namespace
 
-void evaluate_at_start(PenaltyContact& c, const Kinematics& kinematics, const State& state, SpatialForce* F_Bcm_W,
-                       SpatialForce* point_force) noexcept {
-  const Vec3& x_a = kinematics.bodies[c.a].X_WBcm.p;
-  const Vec3& x_b = kinematics.bodies[c.b].X_WBcm.p;
-  const Vec3 dw = state.w_WB(c.a) - state.w_WB(c.b);
-  const Vec3 v_ref = state.v_WBcm(c.a) + state.w_WB(c.a).cross(c.p_ref - x_a) - state.v_WBcm(c.b) -
-                     state.w_WB(c.b).cross(c.p_ref - x_b);
+void evaluate(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
+              SpatialForce& F_B, SpatialForce* point_force) noexcept {
   const Vec3& nhat = c.nhat_BA_W;
-  const double v_ref_n = nhat.dot(v_ref);
-  const Vec3 gradient = nhat.cross(dw);  // n . (dw x d) = d . (n x dw)
+  const Vec3 r_a = c.p_ref - a.x, r_b = c.p_ref - b.x, dw = a.w - b.w;
+  const Vec3 v_ref = a.v + a.w.cross(r_a) - b.v - b.w.cross(r_b);
+  const Vec3 v_slope = nhat.cross(dw);  // n . (dw x d) = d . (n x dw)
+  const double v_n = nhat.dot(v_ref);
+  Vec3 moved = Vec3::Zero(),
+       d_slope = Vec3::Zero();  // of the points on A against those on B, at p_ref and its slope along n
+  if (kind != StageKind::start) {
+    moved = a.moved + a.turned * (r_a + a.moved) - b.moved - b.turned * (r_b + b.moved);
+    d_slope = (a.turned - b.turned).transpose() * nhat;
+  }
+  const double closer = c.offset + nhat.dot(moved);
   Sums s;
   for (std::uint32_t i = 0; i < c.count; ++i) {
     const ContactPoint& point = c.points[c.chosen[i]];
     const Vec3 d = point.p_WC - c.p_ref;
-    const double f = c.kp * (point.depth - c.offset) - c.kv * (v_ref_n + d.dot(gradient)) + c.integral_force;
+    const double f = c.kp * (point.depth - closer - d.dot(d_slope)) - c.kv * (v_n + d.dot(v_slope)) + c.integral_force;
     if (point_force) point_force[c.chosen[i]].force = std::max(f, 0.0) * nhat;
     if (f <= 0) continue;
     s.N += f;
@@ -79,91 +92,40 @@ void evaluate_at_start(PenaltyContact& c, const Kinematics& kinematics, const St
     ++s.active;
   }
   c.active = s.active;
-  if (s.active == 0) return release(c);
-  const double share = c.divide_by_points ? 1.0 / s.active : 1.0;
-  const double N = s.N * share;
-  const Vec3 centre = s.Np / s.N;
-  const double radius2 = std::max(0.0, s.Nd2 / s.N - centre.squaredNorm());
-  c.normal_force = N;
-  Vec3 force = N * nhat;
-  double moment = 0;
-  if (c.mu_static > 0 || c.viscous > 0) {
-    const Vec3 v_c = v_ref + dw.cross(centre);
-    const Vec3 v_t = v_c - nhat.dot(v_c) * nhat;
-    const double w_n = nhat.dot(dw);
-    c.stretch += c.h_moved * v_t;
-    c.twist += c.h_moved * w_n;
-    force += tangential_force(c, c.stretch, v_t, N);
-    moment = torsional_moment(c, c.twist, w_n, N, radius2);
-  }
-  const Vec3 p_centre = c.p_ref + centre;
-  F_Bcm_W[c.a].force += force;
-  F_Bcm_W[c.a].torque += (p_centre - x_a).cross(force) + moment * nhat;
-  F_Bcm_W[c.b].force -= force;
-  F_Bcm_W[c.b].torque -= (p_centre - x_b).cross(force) + moment * nhat;
-  if (point_force) {
-    const Vec3 tangential = (force - N * nhat) / s.N;
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      Vec3& f = point_force[c.chosen[i]].force;
-      f = share * f + nhat.dot(f) * tangential;
-    }
-  }
-}
-
-void evaluate_at_stage(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
-                       SpatialForce& F_B) noexcept {
-  const Vec3& nhat = c.nhat_BA_W;
-  Sums s;
-  for (std::uint32_t i = 0; i < c.count; ++i) {
-    const ContactPoint& point = c.points[c.chosen[i]];
-    const Vec3 p_A = a.x + a.dR * (point.p_WC - a.x_start), p_B = b.x + b.dR * (point.p_WC - b.x_start);
-    const Vec3 p = 0.5 * (p_A + p_B);
-    const double depth = point.depth - nhat.dot(p_A - p_B);
-    const Vec3 v_rel = a.v + a.w.cross(p - a.x) - b.v - b.w.cross(p - b.x);
-    const double f = c.kp * (depth - c.offset) - c.kv * nhat.dot(v_rel) + c.integral_force;
-    if (depth <= 0 || f <= 0) continue;
-    const Vec3 d = p - c.p_ref;
-    s.N += f;
-    s.Np += f * d;
-    s.Nd2 += f * d.squaredNorm();
-    ++s.active;
-  }
-  c.active = s.active;
   if (s.active == 0) {
-    if (kind == StageKind::substep) release(c);
+    if (kind != StageKind::trial) release(c);
     return;
   }
   const double N = c.divide_by_points ? s.N / s.active : s.N;
-  const Vec3 centre = s.Np / s.N, p = c.p_ref + centre;
+  const Vec3 centre = s.Np / s.N;
   Vec3 force = N * nhat;
   double moment = 0;
   if (c.mu_static > 0 || c.viscous > 0) {
     const double radius2 = std::max(0.0, s.Nd2 / s.N - centre.squaredNorm());
-    const Vec3 v_c = a.v + a.w.cross(p - a.x) - b.v - b.w.cross(p - b.x);
+    const Vec3 v_c = v_ref + dw.cross(centre);
     const Vec3 v_t = v_c - nhat.dot(v_c) * nhat;
-    const double w_n = nhat.dot(a.w - b.w);
-    if (kind == StageKind::substep) {
-      c.normal_force = N;
-      c.stretch += c.h_moved * v_t;
-      c.twist += c.h_moved * w_n;
-      force += tangential_force(c, c.stretch, v_t, N);
-      moment = torsional_moment(c, c.twist, w_n, N, radius2);
-    } else {
-      // The spring has been drawn on by what the two material points at the centre have moved since the start of the
-      // tick.
-      const Vec3 moved = (a.x + a.dR * (p - a.x_start)) - (b.x + b.dR * (p - b.x_start));
+    const double w_n = nhat.dot(dw);
+    if (kind == StageKind::trial) {
       Vec3 stretch = c.stretch + moved - nhat.dot(moved) * nhat;
       double twist = c.twist;
       const bool slipped = c.slipped;
       force += tangential_force(c, stretch, v_t, N);
       moment = torsional_moment(c, twist, w_n, N, radius2);
       c.slipped = slipped;
+    } else {
+      c.normal_force = N;
+      c.stretch += c.h_moved * v_t;
+      c.twist += c.h_moved * w_n;
+      force += tangential_force(c, c.stretch, v_t, N);
+      moment = torsional_moment(c, c.twist, w_n, N, radius2);
     }
   }
+  const Vec3 turn = moment * nhat;
   F_A.force += force;
-  F_A.torque += (p - a.x).cross(force) + moment * nhat;
+  F_A.torque += (r_a + centre).cross(force) + turn;
   F_B.force -= force;
-  F_B.torque -= (p - b.x).cross(force) + moment * nhat;
+  F_B.torque -= (r_b + centre).cross(force) + turn;
+  if (point_force) share_force(c, force, s.N, N, point_force);
 }
 
 namespace {
@@ -190,60 +152,84 @@ double largest_eigenvalue(const Mat3& P) noexcept {
 
 }  // namespace
 
-double mode_bound(const BodyKinematics& body, const Vec3& r, const Mat3& D) noexcept {
+double mode_bound(const BodyKinematics& body, const Mat3& lever, const Mat3& spread) noexcept {
   const double a = body.inv_mass;
   if (a == 0) return 0;
-  // T = [r]^T [r]: the rotational part of a spring at lever r.
-  const double r2 = r.squaredNorm();
-  Mat3 T = -(r * r.transpose());
-  T.diagonal().array() += r2;
-  const double rotation = largest_eigenvalue(body.inv_I_W * (D + T));
+  const Mat3 P_lever = body.inv_I_W * lever, P_spread = body.inv_I_W * spread;
+  const double rotation = largest_eigenvalue(P_spread + P_lever);
   const double simple = a + rotation;
-  if (rotation <= 1.0001 * a) return simple;
-  // lambda = eig(D + T lambda / (lambda - a)), falling in lambda: any lower bound of lambda on the right gives an upper
+  if (rotation <= 1.01 * a) return simple;
+  // lambda = eig(spread + lever lambda / (lambda - a)), falling in lambda: a lower bound on the right gives an upper
   // bound.
-  const double coupled = largest_eigenvalue(body.inv_I_W * (D + T * (rotation / (rotation - a))));
-  return std::max(std::min(simple, coupled), rotation);
+  const double coupled = largest_eigenvalue(P_spread + P_lever * (rotation / (rotation - a)));
+  return std::min(simple, coupled);
 }
+
+namespace {
+
+// The points that push and the geometry of their springs.
+struct Patch {
+  Vec3 mean, pressure;  // from p_ref
+  Mat3 spread;          // see mode_bound
+};
+
+Patch find_patch(const Gains& gains, double h, double v_ref_n, const Vec3& gradient, const PenaltyContact& c) noexcept {
+  // f of eq. 1 but for a factor that the gains have in common: known before they are.
+  const double rate = gains.alpha / h;
+  const Vec3& nhat = c.nhat_BA_W;
+  Vec3 sum = Vec3::Zero(), weighted = Vec3::Zero(), turn = Vec3::Zero();
+  Mat3 square = Mat3::Zero();
+  double weight = 0, weighted2 = 0;
+  std::uint32_t r = 0;
+  const auto add = [&](const Vec3& d, double f) {
+    const Vec3 e = d.cross(nhat);
+    sum += d;
+    turn += e;
+    square += e * e.transpose();
+    weighted += f * d;
+    weighted2 += f * d.squaredNorm();
+    weight += f;
+    ++r;
+  };
+  for (std::uint32_t i = 0; i < c.count; ++i) {
+    const ContactPoint& point = c.points[c.chosen[i]];
+    const Vec3 d = point.p_WC - c.p_ref;
+    const double f = rate * (point.depth - c.offset) - gains.beta * (v_ref_n + d.dot(gradient));
+    if (f > 0) add(d, f);
+  }
+  if (r == 0) {  // nothing pushes at the start; later in the tick any of them may
+    for (std::uint32_t i = 0; i < c.count; ++i) add(c.points[c.chosen[i]].p_WC - c.p_ref, 1.0);
+  }
+  Patch patch;
+  patch.mean = sum / r;
+  patch.pressure = weighted / weight;
+  const Vec3 turn_mean = turn / r;
+  const double radius2 = std::max(0.0, weighted2 / weight - patch.pressure.squaredNorm());
+  patch.spread = square / r - turn_mean * turn_mean.transpose() + radius2 * nhat * nhat.transpose();
+  return patch;
+}
+
+Mat3 lever_of(const Vec3& r_normal, const Vec3& r_tangential, const Vec3& nhat) noexcept {
+  const Vec3 e_n = r_normal.cross(nhat), e_t = r_tangential.cross(nhat);
+  Mat3 lever = e_n * e_n.transpose() - e_t * e_t.transpose() - r_tangential * r_tangential.transpose();
+  lever.diagonal().array() += r_tangential.squaredNorm();
+  return lever;
+}
+
+}  // namespace
 
 void automatic_gains(const Gains& gains, double h, const Kinematics& kinematics, const State& state, double n_a,
                      double n_b, PenaltyContact& c) noexcept {
   const BodyKinematics &ka = kinematics.bodies[c.a], &kb = kinematics.bodies[c.b];
+  const Vec3 r_a = c.p_ref - ka.X_WBcm.p, r_b = c.p_ref - kb.X_WBcm.p;
   const Vec3 dw = state.w_WB(c.a) - state.w_WB(c.b);
-  const Vec3 v_ref = state.v_WBcm(c.a) + state.w_WB(c.a).cross(c.p_ref - ka.X_WBcm.p) - state.v_WBcm(c.b) -
-                     state.w_WB(c.b).cross(c.p_ref - kb.X_WBcm.p);
-  const double v_ref_n = c.nhat_BA_W.dot(v_ref);
-  const Vec3 gradient = c.nhat_BA_W.cross(dw);
-  // A point pushes when alpha depth / h > beta v: known before the gains are.
-  const double rate = gains.alpha / h;
-  Vec3 sum = Vec3::Zero(), sum_all = Vec3::Zero();
-  Mat3 square = Mat3::Zero(), square_all = Mat3::Zero();
-  std::uint32_t r = 0;
-  for (std::uint32_t i = 0; i < c.count; ++i) {
-    const ContactPoint& point = c.points[c.chosen[i]];
-    const Vec3 d = point.p_WC - c.p_ref;
-    if (rate * (point.depth - c.offset) > gains.beta * (v_ref_n + d.dot(gradient))) {
-      sum += d;
-      square += d * d.transpose();
-      ++r;
-    } else {
-      sum_all += d;
-      square_all += d * d.transpose();
-    }
-  }
-  if (r == 0) {  // nothing pushes now: the law over all points, for the next tick's comparison
-    sum = sum_all;
-    square = square_all;
-    r = c.count;
-  }
-  const Vec3 centre = sum / r;
-  const Mat3 spread = square / r - centre * centre.transpose();
-  Mat3 D = -spread;  // (1/r) sum [d]^T [d] = tr(spread) - spread
-  D.diagonal().array() += spread.trace();
-  const Vec3 p = c.p_ref + centre;
+  const Vec3 v_ref = state.v_WBcm(c.a) + state.w_WB(c.a).cross(r_a) - state.v_WBcm(c.b) - state.w_WB(c.b).cross(r_b);
+  const Patch patch = find_patch(gains, h, c.nhat_BA_W.dot(v_ref), c.nhat_BA_W.cross(dw), c);
   double L = 0;
-  if (ka.inv_mass > 0) L += n_a * mode_bound(ka, p - ka.X_WBcm.p, D);
-  if (kb.inv_mass > 0) L += n_b * mode_bound(kb, p - kb.X_WBcm.p, D);
+  if (ka.inv_mass > 0)
+    L += n_a * mode_bound(ka, lever_of(r_a + patch.mean, r_a + patch.pressure, c.nhat_BA_W), patch.spread);
+  if (kb.inv_mass > 0)
+    L += n_b * mode_bound(kb, lever_of(r_b + patch.mean, r_b + patch.pressure, c.nhat_BA_W), patch.spread);
   TACTUS_ASSERT(L > 0);
   c.kp = gains.alpha / (h * h * L);
   c.kv = gains.beta / (h * L);

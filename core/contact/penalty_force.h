@@ -43,25 +43,23 @@ struct PenaltyContact {
   bool slipped;
 };
 
-// Position and velocity of a body at a stage, and how far its points have turned since the start of the tick.
+// A body at one evaluation: position and velocity, and how far its points have moved since the start of the tick.
 struct StageBody {
-  Vec3 x, v, w;
-  Mat3 dR;  // R_stage R_start^T; identity at the start
-  Vec3 x_start;
+  Vec3 x, v, w;  // of the mass centre, in W
+  Vec3 moved;    // x - x_start
+  Mat3 turned;   // R R_start^T - 1
 };
 
-// Evaluates at the start-of-tick positions (depths as collision found them). Adds the forces about the mass centres to
-// F. point_force: force on A per chosen point (may be null). O(points).
-void evaluate_at_start(PenaltyContact& c, const Kinematics& kinematics, const State& state, SpatialForce* F_Bcm_W,
-                       SpatialForce* point_force) noexcept;
+// What an evaluation is: the start of the tick (substep too), a substep (the friction springs move and slip for good),
+// or a trial stage of RK4 (they do not: papers/NOTES, Drumwright 8).
+enum class StageKind : std::uint8_t { start, substep, trial };
 
-// What a later evaluation within the tick is: a substep (the friction springs move and slip for good) or a trial stage
-// of RK4 (they do not: papers/NOTES, Drumwright 8).
-enum class StageKind : std::uint8_t { substep, trial };
-
-// The same later in the tick: depths, positions and velocities follow the body-fixed points, the normal stays.
-void evaluate_at_stage(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
-                       SpatialForce& F_B) noexcept;
+// Eq. 3 at every chosen point, and friction. Depths follow the body-fixed points (exactly), the normal and the levers
+// are those of the start of the tick. Adds the forces about the mass centres to F_A and F_B: equal and opposite at one
+// point, so momentum is conserved to rounding. point_force: force on A per point, indexed like c.points; may be null.
+// O(points).
+void evaluate(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
+              SpatialForce& F_B, SpatialForce* point_force) noexcept;
 
 // kp and kv by the automatic law: kp = alpha/(h^2 L), kv = beta/(h L), L = n_a lambda_a + n_b lambda_b. lambda_x bounds
 // from above the largest eigenvalue of (1/r) sum J_i M_x^-1 J_i^T over the points that push, tangential rows included.
@@ -70,8 +68,10 @@ void evaluate_at_stage(StageKind kind, PenaltyContact& c, const StageBody& a, co
 void automatic_gains(const Gains& gains, double h, const Kinematics& kinematics, const State& state, double n_a,
                      double n_b, PenaltyContact& c) noexcept;
 
-// The bound lambda_x for one body: spring of unit stiffness in all directions at r = p_centre - p_WBcm, plus the
-// rotational stiffness D of the points' spread about their centre (symmetric, [m^2]).
-double mode_bound(const BodyKinematics& body, const Vec3& r, const Mat3& D) noexcept;
+// The bound lambda_x for one body of a manifold whose springs have unit stiffness along n and along both tangents.
+// lever: the rotational part of the translational springs, (r_n x n)(r_n x n)^T + sum_t (r_t x t)(r_t x t)^T with r_n
+// to the mean of the points and r_t to the pressure centre, where friction acts; spread: the rotational stiffness about
+// them. Both symmetric, in W [m^2].
+double mode_bound(const BodyKinematics& body, const Mat3& lever, const Mat3& spread) noexcept;
 
 }  // namespace tactus

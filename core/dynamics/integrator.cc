@@ -17,18 +17,20 @@ void prescribed_velocity(const Model& model, BodyIndex b, double t, double h, St
                      model.V_WB0[b].w + motion.angle_amplitude_W * rate);
 }
 
-// Rotates a free body with unequal moments by its angular momentum L (in W): see the header.
-void turn_by_momentum(const Body& body, const Vec3& L_W, const Vec3& w_start, double h, BodyIndex b,
-                      State& state) noexcept {
+// Rotates a free body with unequal moments: L_W advances exactly, the rotation takes the midpoint rate in the body's
+// own axes (dL_B/dt = L_B x w_B), and w follows from L at the new orientation.
+void turn_by_momentum(const Body& body, const Vec3& torque_W, double h, BodyIndex b, State& state) noexcept {
   const Quat q0 = state.q_WB(b);
-  const auto rate_at = [&](const Quat& q) -> Vec3 {
-    const Mat3 R = q.toRotationMatrix();
-    return R * (body.inv_I_BBcm * (R.transpose() * L_W));
-  };
-  const Vec3 w_mid = rate_at(rotate_by(0.5 * h * w_start, q0));
-  const Quat q1 = rotate_by(h * w_mid, q0);
+  const Mat3 R0 = q0.toRotationMatrix();
+  const Vec3 w_B = R0.transpose() * state.w_WB(b);
+  const Vec3 L_B = body.I_BBcm * w_B + h * (R0.transpose() * torque_W);
+  const Vec3 w0_B = body.inv_I_BBcm * L_B;
+  const Vec3 w_mid_B = body.inv_I_BBcm * (L_B + (0.5 * h) * L_B.cross(w0_B));
+  const Quat q1 = rotate_by(h * (R0 * w_mid_B), q0);
+  const Mat3 R1 = q1.toRotationMatrix();
+  const Vec3 L1_B = R1.transpose() * (R0 * L_B);
   state.set_pose(b, state.p_WBcm(b), q1);
-  state.set_velocity(b, state.v_WBcm(b), rate_at(q1));
+  state.set_velocity(b, state.v_WBcm(b), R1 * (body.inv_I_BBcm * L1_B));
 }
 
 // Below this rate (squared, rad/s) the gyroscopic term of one tick is beneath rounding of the pose and is left out.
@@ -54,15 +56,14 @@ void semi_implicit_euler(const Model& model, const Parameters& parameters, const
       v.z() = 0;
       w.x() = w.y() = 0;
     }
-    state.set_velocity(b, v, w);
     if (body.spherical_inertia || model.planar || w.squaredNorm() < kGyroscopicRate2) {
+      state.set_velocity(b, v, w);
       state.set_pose(b, state.p_WBcm(b) + h * v, rotate_by(h * w, state.q_WB(b)));
       continue;
     }
+    state.set_velocity(b, v, w_old);
     state.set_pose(b, state.p_WBcm(b) + h * v, state.q_WB(b));
-    const Mat3& R = k.X_WBcm.R;
-    const Vec3 L_W = R * (body.I_BBcm * (R.transpose() * w_old)) + h * F_Bcm_W[b].torque;
-    turn_by_momentum(body, L_W, w, h, b, state);
+    turn_by_momentum(body, F_Bcm_W[b].torque, h, b, state);
   }
 }
 
