@@ -2,6 +2,7 @@
 
 #include <Eigen/LU>
 #include <algorithm>
+#include <cmath>
 
 namespace tactus {
 
@@ -25,6 +26,21 @@ void apply_impulse(const BodyKinematics& k, BodyIndex b, const Vec3& p_WC, const
   state.set_velocity(b, state.v_WBcm(b) + k.inv_mass * j, state.w_WB(b) + k.inv_I_W * (p_WC - k.X_WBcm.p).cross(j));
 }
 
+// Energy gained by an impulse = j.v + j.K.j / 2; positive where Newton's restitution contradicts friction (Stronge).
+// The frictionless impulse never gains any: go from it towards j, as far as the gain stays zero. Both give the same
+// normal velocity and lie in the friction cone, and so does what is between.
+Vec3 within_energy(const Mat3& K, const Vec3& v_rel, const Vec3& frictionless, const Vec3& j) noexcept {
+  if (j.dot(v_rel) + 0.5 * j.dot(K * j) <= 0) return j;
+  const Vec3 d = j - frictionless;
+  const double a = 0.5 * d.dot(K * d), b = d.dot(v_rel + K * frictionless);
+  const double c = std::min(0.0, frictionless.dot(v_rel) + 0.5 * frictionless.dot(K * frictionless));
+  if (a <= 0) return frictionless;
+  // The larger root of a s^2 + b s + c, c <= 0.
+  const double root = std::sqrt(b * b - 4 * a * c);
+  const double s = b > 0 ? -2 * c / (b + root) : (root - b) / (2 * a);
+  return frictionless + std::min(s, 1.0) * d;
+}
+
 }  // namespace
 
 Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double restitution, double mu) noexcept {
@@ -33,7 +49,8 @@ Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, doubl
   const double bounce = -(1 + restitution) * v_n;  // wanted change of the normal velocity
   const double K_nn = nhat.dot(K * nhat);
   if (K_nn <= 0) return Vec3::Zero();
-  Vec3 j = nhat * (bounce / K_nn);
+  const Vec3 frictionless = nhat * (bounce / K_nn);
+  Vec3 j = frictionless;
   if (mu > 0) {
     const Vec3 v_t = v_rel - v_n * nhat;
     const Vec3 stick = K.inverse() * (bounce * nhat - v_t);
@@ -46,11 +63,23 @@ Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, doubl
       if (K_nd > 0) j = direction * (bounce / K_nd);
     }
   }
-  // Energy gained = j.v + j.K.j / 2 along the impulse: scale back to the elastic limit where it would be positive.
-  const double work = j.dot(v_rel), half_square = 0.5 * j.dot(K * j);
-  if (work + half_square > 0) j *= work < 0 ? -work / half_square : 0.0;
-  return j;
+  return within_energy(K, v_rel, frictionless, j);
 }
+
+namespace {
+
+bool approaches(const ImpactContact& c, double epsilon, const Kinematics& kinematics, const State& state) noexcept {
+  const Vec3 v_rel = point_velocity(state, kinematics.bodies[c.a], c.a, c.p_WC) -
+                     point_velocity(state, kinematics.bodies[c.b], c.b, c.p_WC);
+  return c.nhat_BA_W.dot(v_rel) < -epsilon;
+}
+
+// To be treated: new, or one of its bodies was hit through another manifold.
+bool wanted(const ImpactContact& c, const std::uint32_t* body_stamp) noexcept {
+  return c.pending || body_stamp[c.a] != c.stamp_a || body_stamp[c.b] != c.stamp_b;
+}
+
+}  // namespace
 
 ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, double epsilon, std::uint32_t max_sweeps,
                              const Kinematics& kinematics, std::uint32_t* body_stamp, State& state) noexcept {
@@ -59,19 +88,20 @@ ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, doubl
   bool any = true;
   for (std::uint32_t sweep = 0; any; ++sweep) {
     if (sweep == max_sweeps) {
-      result.exhausted = true;
+      result.exhausted = std::any_of(contacts, contacts + count, [&](const ImpactContact& c) {
+        return wanted(c, body_stamp) && approaches(c, epsilon, kinematics, state);
+      });
       break;
     }
     any = false;
     for (std::uint32_t i = 0; i < count; ++i) {
       ImpactContact& c = contacts[i];
-      const bool third_body = body_stamp[c.a] != c.stamp_a || body_stamp[c.b] != c.stamp_b;
-      if (!c.pending && !third_body) continue;
+      if (!wanted(c, body_stamp)) continue;
       c.pending = false;
       c.stamp_a = body_stamp[c.a], c.stamp_b = body_stamp[c.b];
       const BodyKinematics &ka = kinematics.bodies[c.a], &kb = kinematics.bodies[c.b];
+      if (!approaches(c, epsilon, kinematics, state)) continue;
       const Vec3 v_rel = point_velocity(state, ka, c.a, c.p_WC) - point_velocity(state, kb, c.b, c.p_WC);
-      if (c.nhat_BA_W.dot(v_rel) >= -epsilon) continue;
       const Mat3 K = mobility(ka, c.p_WC - ka.X_WBcm.p) + mobility(kb, c.p_WC - kb.X_WBcm.p);
       const Vec3 j = collision_impulse(K, v_rel, c.nhat_BA_W, c.restitution, c.mu);
       apply_impulse(ka, c.a, c.p_WC, j, state);

@@ -27,8 +27,8 @@ struct ImpactResult {
 // Treats pending manifolds in order; then again every manifold (resting ones too) one of whose bodies was hit through
 // another manifold since it was last treated, if it approaches faster than epsilon; until none is left or max_sweeps. A
 // manifold is never treated twice in a row on its own account (papers/NOTES, Drumwright 7). Changes state.v only.
-// Energy never increases by an impulse: where Newton's restitution with friction would (Stronge), the impulse is scaled
-// down. Momentum is conserved exactly. body_stamp: one counter a body, zeroed here.
+// Energy never increases by an impulse: where Newton's restitution with friction would (Stronge), friction is reduced.
+// Momentum is conserved exactly. body_stamp: one counter a body, zeroed here.
 ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, double epsilon, std::uint32_t max_sweeps,
                              const Kinematics& kinematics, std::uint32_t* body_stamp, State& state) noexcept;
 
