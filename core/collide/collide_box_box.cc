@@ -152,7 +152,7 @@ void edge_points(const Shape& a, const Shape& b, const BoxPair& pair, const Best
   Feature face_a, face_b;
   facing_polygon(core_a, -best.n_A, -1, face_a);
   facing_polygon(core_b, best.n_A, -1, face_b);
-  PointGatherer points(best.n_A, best.depth, a.half_S.sum() + b.half_S.sum());
+  PointGatherer points(best.n_A, best.depth, std::min(smallest_size(a), smallest_size(b)));
   points.intersect(face_a, face_b);
   const Vec3 n_B = pair.C.transpose() * best.n_A;
   Vec3 p_A, p_B;  // middles of the edges

@@ -107,7 +107,7 @@ struct CapsulePair {
 // The side line of the capsule that faces the solid along -n.
 void capsule_line(const Core& segment, double radius, const Vec3& n, Feature& out) noexcept {
   out.count = 2;
-  out.radius = radius;
+  out.radius = out.rise = radius;
   for (int i = 0; i < 2; ++i) out.p[i] = segment.R * segment.vertices[i] + segment.p - radius * n;
 }
 
@@ -116,7 +116,7 @@ void capsule_line(const Core& segment, double radius, const Vec3& n, Feature& ou
 void add_points(const CapsulePair& pair, const Core& segment, const Core& solid, const Vec3& n, double depth,
                 const Vec3& p_core, ContactBuffer& out) noexcept {
   const double r = pair.capsule.radius;
-  PointGatherer points(n, depth, pair.capsule.half_length + r);
+  PointGatherer points(n, depth, std::min(smallest_size(pair.capsule), smallest_size(pair.solid)));
   const Vec3 axis = segment.R.col(2);
   const double slope = n.dot(axis);
   if (slope * slope <= 0.25) {
@@ -254,11 +254,11 @@ void collide_capsule_capsule(const Shape& a, const Frame& X_WA, const Shape& b, 
     if (side != 0 ? side < 0 : n_W.dot(d) < 0) n_W = -n_W;
   }
   witness.axis_A = X_WA.R.transpose() * n_W;
-  PointGatherer points(n_W, reach - distance, a.half_length + b.half_length + reach);
+  PointGatherer points(n_W, reach - distance, std::min(smallest_size(a), smallest_size(b)));
   Feature line_a, line_b;
   line_a.count = line_b.count = 2;
-  line_a.radius = a.radius;
-  line_b.radius = b.radius;
+  line_a.radius = line_a.rise = a.radius;
+  line_b.radius = line_b.rise = b.radius;
   for (int i = 0; i < 2; ++i) {
     const double end = i == 0 ? -1.0 : 1.0;
     line_a.p[i] = d + end * u_a - a.radius * n_W;

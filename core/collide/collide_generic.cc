@@ -24,7 +24,7 @@ struct Pair {
     const Vec3 p = X_W1.R.transpose() * (X_W2.p - X_W1.p);
     a = make_core(first, Mat3::Identity(), Vec3::Zero(), storage_a);
     b = make_core(second, R, p, storage_b);
-    scale = p.norm() + std::max(first.radius, second.radius);
+    scale = std::min(smallest_size(first), smallest_size(second));
   }
 
   // The witness as this pair's last axis.

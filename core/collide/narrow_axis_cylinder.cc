@@ -59,8 +59,9 @@ bool try_vertices(Search& s) noexcept {
     const Vec3 d = s.a.vertices[i] - s.centre;
     const Vec3 u = d - d.dot(s.axis) * s.axis;
     const double rho = std::sqrt(u.squaredNorm());
-    if (s.b.radius - rho >= s.score || rho <= 1e-12 * s.b.radius) continue;
-    const Vec3 n = u * (1.0 / rho);
+    if (s.b.radius - rho >= s.score) continue;
+    // On the axis all radii are equal: the cylinder's x axis, so that it is the same every time.
+    const Vec3 n = rho > 1e-12 * s.b.radius ? Vec3(u * (1.0 / rho)) : Vec3(s.b.R.col(0));
     const double overlap = s.b.radius - n.dot(s.a.vertices[support_vertex(s.a, -n)] - s.centre);
     if (!offer(s, n, overlap, kEdgeMargin, i, kSide)) return false;
   }

@@ -2,6 +2,7 @@
 // cylinders, seen from one work frame. A capsule is its segment plus a radius that the caller adds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/collide/narrow_phase.h"
@@ -62,6 +63,14 @@ inline Vec3 core_support(const Core& core, const Vec3& d) noexcept {
 // direction m has an overlap below m . w.
 inline Vec3 difference_support(const Core& a, const Core& b, const Vec3& n) noexcept {
   return core_support(b, n) - core_support(a, -n);
+}
+
+// A length for tolerances: the smallest half width of the solid, for hulls a tenth of the bounding radius. Not for
+// half-spaces.
+inline double smallest_size(const Shape& shape) noexcept {
+  if (shape.kind == ShapeKind::box) return shape.half_S.minCoeff();
+  if (shape.kind == ShapeKind::convex) return 0.1 * shape.hull->radius;
+  return shape.kind == ShapeKind::cylinder ? std::min(shape.radius, shape.half_length) : shape.radius;
 }
 
 // Are the solids still apart along the witness's axis? The cheap proof that ends most calls. Not for half-spaces.

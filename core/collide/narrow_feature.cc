@@ -105,6 +105,7 @@ void facing_side(const Core& core, const Vec3& d, Feature& out) noexcept {
   out.p[1] = core.p + radial + core.half_length * axis;
   out.count = 2;
   out.radius = core.radius;
+  out.rise = core.radius / std::sqrt(1 - s * s);
 }
 
 Vec3 edge_crossing(const Core& a, int edge, const Vec3& c, const Vec3& u) noexcept {
@@ -167,14 +168,16 @@ void PointGatherer::line_along_line(const Line& a, const Line& b) noexcept {
   const double ee = e.x() * e.x() + e.y() * e.y(), gg = g.x() * g.x() + g.y() * g.y();
   const double cross = e.x() * g.y() - e.y() * g.x();
   const double radius = a.radius + b.radius;
-  if (cross * cross > 0.03 * ee * gg || ee <= 0 || gg <= 0 || radius <= 0) return;
+  // A side that slants more holds no second point, and its end would not be where the slice across it says.
+  if (a.rise > 1.005 * a.radius || b.rise > 1.005 * b.radius) return;
+  if (cross * cross > 0.01 * ee * gg || ee <= 0 || gg <= 0 || radius <= 0) return;
   const auto meet = [&](const Vec3& x, const Vec3& y) noexcept {  // x on a, y on b
     const double offset2 = (x.x() - y.x()) * (x.x() - y.x()) + (x.y() - y.y()) * (x.y() - y.y());
     const double share2 = offset2 / (radius * radius);
-    if (share2 >= 1) return;
+    if (share2 >= 0.03) return;  // well beside each other: no line contact
     const double drop = 1 - std::sqrt(1 - share2);
     const double t = a.radius / radius;
-    add(x.x() + t * (y.x() - x.x()), x.y() + t * (y.y() - x.y()), x.z() + a.radius * drop, y.z() - b.radius * drop);
+    add(x.x() + t * (y.x() - x.x()), x.y() + t * (y.y() - x.y()), x.z() + a.rise * drop, y.z() - b.rise * drop);
   };
   const auto foot = [](const Vec3& x, const Vec3& from, const Vec3& along, double length2, Vec3& y) noexcept {
     const double t = ((x.x() - from.x()) * along.x() + (x.y() - from.y()) * along.y()) / length2;
@@ -204,7 +207,7 @@ void PointGatherer::line_on_polygon(const Feature& line, const Feature& polygon,
       const double keep = slack * (std::abs(ex) + std::abs(ey));
       const double s0 = ex * (p.y() - x.y()) - ey * (p.x() - x.x()) + keep;
       const double s1 = ex * (q.y() - x.y()) - ey * (q.x() - x.x()) + keep;
-      if (s0 < 0 && s1 < 0) return;
+      if (s0 < 0 && s1 < 0) lo = 2;  // all outside
       if (s0 < 0) lo = std::max(lo, s0 / (s0 - s1));
       if (s1 < 0) hi = std::min(hi, s0 / (s0 - s1));
     }
@@ -216,8 +219,8 @@ void PointGatherer::line_on_polygon(const Feature& line, const Feature& polygon,
     }
   }
   for (int i = 0; i < polygon.count; ++i) {
-    const Line edge{corner[i], corner[i + 1 == polygon.count ? 0 : i + 1], 0};
-    const Line side{p, q, line.radius};
+    const Line edge{corner[i], corner[i + 1 == polygon.count ? 0 : i + 1], 0, 0};
+    const Line side{p, q, line.radius, line.rise};
     line_along_line(line_is_a ? side : edge, line_is_a ? edge : side);
   }
 }
@@ -233,12 +236,13 @@ void PointGatherer::intersect(const Feature& a, const Feature& b) noexcept {
   } else if (b.count > 2) {
     line_on_polygon(a, b, true);
   } else {
-    line_along_line({project(a.p[0]), project(a.p[1]), a.radius}, {project(b.p[0]), project(b.p[1]), b.radius});
+    line_along_line({project(a.p[0]), project(a.p[1]), a.radius, a.rise},
+                    {project(b.p[0]), project(b.p[1]), b.radius, b.rise});
   }
 }
 
 void PointGatherer::ensure_deepest(const Vec3& p_a) noexcept {
-  if (count_ > 0 && deepest_ >= overlap_ * (1 - 1e-3) - slack_) return;
+  if (count_ > 0 && deepest_ >= overlap_ * (1 - 5e-3) - slack_) return;
   const Vec3 a = project(p_a);
   add(a.x(), a.y(), a.z(), a.z() + overlap_);
 }

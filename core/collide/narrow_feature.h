@@ -13,6 +13,7 @@ struct Feature {
   Vec3 p[kCapacity];
   int count = 0;
   double radius = 0;
+  double rise = 0;           // the same along the contact normal, which a slanted side sees as an ellipse
   double rim_slack = 0;      // a cap with body-fixed samples: how much deeper the rim may be between them
   Vec3 nhat = Vec3::Zero();  // of the polygon, outward
 };
@@ -49,7 +50,7 @@ class PointGatherer {
   };
   struct Line {  // projected
     Vec3 p, q;
-    double radius;
+    double radius, rise;
   };
   void add(double u, double v, double z_a, double z_b) noexcept;
   void line_on_polygon(const Feature& line, const Feature& polygon, bool line_is_a) noexcept;
