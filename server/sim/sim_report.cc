@@ -1,4 +1,5 @@
-// JSON of tactus-sim. Numbers with 17 digits, so that what is printed is what was computed.
+// JSON of tactus-sim. Numbers are written so that reading them gives the same bits.
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -10,8 +11,7 @@ namespace {
 std::string number(double x) {
   if (!std::isfinite(x)) return "null";
   char text[40];
-  std::snprintf(text, sizeof text, "%.17g", x);
-  return text;
+  return {text, std::to_chars(text, text + sizeof text, x).ptr};
 }
 
 std::string array(std::initializer_list<double> values) {

@@ -12,6 +12,7 @@ namespace tactus {
 namespace {
 
 constexpr std::size_t kBatch = 16;
+constexpr double kLong_us = 20;  // the CPU clock's noise of a few 0.1 us does not matter from here on
 constexpr double kNoise_us = 2;  // the two clocks of a batch are not read at the same instant
 
 double clock_us(clockid_t id) noexcept {
@@ -54,11 +55,13 @@ double measure_rate() noexcept {
 #endif
 }
 
-double measure_overhead(double us_per_count) {
+// Median time of measuring nothing.
+template <typename Now>
+double measure_overhead(Now now_us) {
   std::vector<float> empty(1000);
   for (auto& x : empty) {
-    const std::uint64_t start = counter();
-    x = static_cast<float>(static_cast<double>(counter() - start) * us_per_count);
+    const double start = now_us();
+    x = static_cast<float>(now_us() - start);
   }
   return percentiles(empty).median;
 }
@@ -78,19 +81,23 @@ Percentiles percentiles(std::vector<float> values) {
 StepClock::StepClock(std::uint64_t expected) {
   us_.reserve(std::min<std::uint64_t>(expected, 1u << 26));
   us_per_count_ = measure_rate();
-  overhead_us_ = measure_overhead(us_per_count_);
+  const std::uint64_t zero = counter();
+  overhead_us_ = measure_overhead([&] { return static_cast<double>(counter() - zero) * us_per_count_; });
+  cpu_overhead_us_ = measure_overhead([] { return clock_us(CLOCK_THREAD_CPUTIME_ID); });
 }
 
 void StepClock::begin() noexcept {
+  if (long_steps_ || us_.size() == batch_first_) start_cpu_us_ = clock_us(CLOCK_THREAD_CPUTIME_ID);
   if (us_.size() == batch_first_) {
-    batch_cpu_us_ = clock_us(CLOCK_THREAD_CPUTIME_ID);
+    batch_cpu_us_ = start_cpu_us_;
     batch_start_ = counter();
   }
   start_ = counter();
 }
 
 double StepClock::end() {
-  const double us = static_cast<double>(counter() - start_) * us_per_count_ - overhead_us_;
+  const double us = long_steps_ ? clock_us(CLOCK_THREAD_CPUTIME_ID) - start_cpu_us_ - cpu_overhead_us_
+                                : static_cast<double>(counter() - start_) * us_per_count_ - overhead_us_;
   us_.push_back(static_cast<float>(std::max(0.0, us)));
   const double seen = us_.back();
   if (us_.size() - batch_first_ == kBatch) close_batch();
@@ -101,7 +108,7 @@ void StepClock::close_batch() noexcept {
   const double wall = static_cast<double>(counter() - batch_start_) * us_per_count_;
   const double away = wall - (clock_us(CLOCK_THREAD_CPUTIME_ID) - batch_cpu_us_);
   const auto first = us_.begin() + static_cast<std::ptrdiff_t>(batch_first_);
-  if (away > kNoise_us && first != us_.end()) {
+  if (!long_steps_ && away > kNoise_us && first != us_.end()) {
     // Between steps the thread may be off the processor too, so a step never goes below the second longest of its
     // batch.
     const auto longest = std::max_element(first, us_.end());
@@ -110,6 +117,9 @@ void StepClock::close_batch() noexcept {
       if (it != longest) second = std::max(second, *it);
     *longest = std::max({second, static_cast<float>(*longest - away), 0.0f});
   }
+  double sum = 0;
+  for (auto it = first; it != us_.end(); ++it) sum += *it;
+  long_steps_ = sum > kLong_us * static_cast<double>(us_.end() - first);
   batch_first_ = us_.size();
 }
 

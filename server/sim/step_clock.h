@@ -1,7 +1,8 @@
-// CPU time of single steps that last a few microseconds. A clock_gettime of the thread's CPU time costs about as much
-// as a small step, so each step is timed with the processor's cycle counter (its own cost measured and taken off), and
-// once in 16 steps the thread's CPU clock says how long the thread was off the processor meanwhile; that is taken from
-// the longest step of the batch.
+// CPU time of single steps, from a microsecond up. Reading the thread's CPU clock costs about as much as a small step,
+// so small steps are timed with the processor's cycle counter (its own cost measured and taken off), and once in 16
+// steps the CPU clock says how long the thread was off the processor meanwhile; that is taken from the longest step of
+// the batch. When a batch's steps last more than 20 us on average, the next batch's steps are timed by the CPU clock
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,10 @@ class StepClock {
 
   std::vector<float> us_;
   std::uint64_t start_ = 0, batch_start_ = 0;
-  double batch_cpu_us_ = 0, us_per_count_ = 1, overhead_us_ = 0;
+  double start_cpu_us_ = 0, batch_cpu_us_ = 0;
+  double us_per_count_ = 1, overhead_us_ = 0, cpu_overhead_us_ = 0;
   std::size_t batch_first_ = 0;
+  bool long_steps_ = false;  // this batch is timed by the CPU clock
 };
 
 }  // namespace tactus

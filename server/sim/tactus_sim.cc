@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 
@@ -25,16 +26,23 @@ struct Arguments {
   bool json = false;
 };
 
+// CLI::PositiveNumber names the largest double in full.
+std::string positive(const std::string& text) {
+  char* end = nullptr;
+  const double x = std::strtod(text.c_str(), &end);
+  return *end == 0 && x > 0 && std::isfinite(x) ? "" : "found " + text + ", expected a number greater than 0";
+}
+
 void declare(CLI::App& app, Arguments& a) {
   app.add_option("scene", a.scene, "scene file (TOML; the schema is config/README.md)")->required()->type_name("SCENE");
   app.add_option("--model", a.model, "contact model: penalty, deepest, ... (default: the scene's)")->type_name("NAME");
   app.add_option("--seconds", a.seconds, "simulated time [s] (default: the scene's duration_s)")
       ->type_name("S")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--step-s", a.step_s, "step [s] (default: the scene's)")->type_name("H")->check(CLI::PositiveNumber);
+      ->check(positive);
+  app.add_option("--step-s", a.step_s, "step [s] (default: the scene's)")->type_name("H")->check(positive);
   app.add_option("--seed", a.seed, "seed of all that is drawn, 1 and up (default: the scene's)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   app.add_option("--set", a.set, "set a parameter of the scene, or step_s, gains, integrator ...; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)

@@ -29,10 +29,11 @@ struct Row {
 std::vector<Case> all_cases(bool quick);
 Row run_case(const Case& what, EngineKind engine);
 
-// Median microseconds of bottom_points on n random points of a slope-like cloud, for n = 2^k; O(N lg N) is the claim.
+// Median microseconds of bottom_points on n random points, beside one sort of the same points through an index: O(N lg
+// N) is the claim, so the ratio of the two must not grow, caches and all.
 struct BottomRow {
   std::uint32_t points = 0, chosen = 0;
-  double us = 0;
+  double us = 0, sort_us = 0;
 };
 std::vector<BottomRow> bottom_scaling(bool quick);
 
