@@ -110,21 +110,22 @@ Vec3 step_of(const Expansion& x, double size) noexcept {
   return (k * u) * t1 + (k * v) * t2;
 }
 
-// Local minimum of the overlap from a start. Each step must lower it.
-Vec3 descend(const Search& s, const Vec3& start, double size) noexcept {
+// Local minimum of the overlap from a start; each step must lower it. Gives up where it comes close to `known`, a
+// minimum that was found before.
+Vec3 descend(const Search& s, const Vec3& start, const Vec3& known, double size) noexcept {
+  constexpr double kConverged2 = 1e-20, kSame = 0.9998;  // [rad^2], cos(1 degree)
   Expansion x = expand(s, start);
   for (int i = 0; i < 24; ++i) {
-    const double slope2 = x.w.squaredNorm() - x.f * x.f;
-    if (slope2 <= 1e-24 * size * size) break;
     Vec3 step = step_of(x, size);
+    const double length2 = step.squaredNorm();
+    if (length2 < kConverged2 || x.n.dot(known) > kSame) break;
     bool moved = false;
-    for (int k = 0; k < 10 && !moved; ++k, step *= 0.35) {
+    for (int k = 0; k < 8 && !moved; ++k, step *= 0.35) {
       const Vec3 trial = x.n + step;
       const Expansion y = expand(s, trial * (1.0 / std::sqrt(trial.squaredNorm())));
-      if (y.f < x.f) {
-        x = y;
-        moved = true;
-      }
+      moved = y.f < x.f;
+      if (moved) x = y;
+      if (length2 < 1e-12) break;  // rounding decides which is lower
     }
     if (!moved) break;
   }
@@ -137,7 +138,8 @@ bool try_rims(Search& s) noexcept {
   constexpr int kKeep = 3;
   constexpr double kCos = 0.9, kSin = 0.436;  // about half the spacing of the grid
   const double size = s.a.radius + s.a.half_length + s.b.radius + s.b.half_length;
-  if (!offer(s, descend(s, s.best.n, size), kEdgeMargin, kRim, kRim)) return false;
+  const Vec3 rim = descend(s, s.best.n, Vec3::Zero(), size);
+  if (!offer(s, rim, kEdgeMargin, kRim, kRim)) return false;
   Vec3 starts[kKeep];
   double values[kKeep];
   int count = 0;
@@ -162,7 +164,7 @@ bool try_rims(Search& s) noexcept {
     starts[at] = n;
   }
   for (int k = 0; k < count; ++k) {
-    if (!offer(s, descend(s, starts[k], size), kEdgeMargin, kRim, kRim)) return false;
+    if (!offer(s, descend(s, starts[k], rim, size), kEdgeMargin, kRim, kRim)) return false;
   }
   return true;
 }
