@@ -1,5 +1,6 @@
 // Least overlap of two convex polyhedra: separating axis test over faces and Gauss-crossing edge pairs (Gregorius
 // 2013), with a linear lower bound that drops faces and edges that cannot win.
+#include <algorithm>
 #include <limits>
 
 #include "core/collide/narrow_axis.h"
@@ -9,7 +10,8 @@ namespace tactus {
 
 namespace {
 
-constexpr int kMaxEdges = 1024;  // hulls of 256 vertices have at most 762
+constexpr int kMaxEdges = 1024;  // hulls of 256 vertices have at most 762, and 508 faces
+constexpr int kMaxFaces = 1024;
 constexpr int kPool = 6;
 
 struct Search {
@@ -17,15 +19,17 @@ struct Search {
   const Core& b;
   Axis best;
   double score = std::numeric_limits<double>::infinity();  // best.overlap with the preferences applied
+  double bound = std::numeric_limits<double>::infinity();  // what cannot be below this cannot win
   Vec3 pool[kPool];                                        // points of b - a
   int pool_count = 0;
+
+  Search(const Core& first, const Core& second) noexcept : a(first), b(second) {}
 };
 
-// No unit direction of the arc n1..n2 (shorter than half a turn) can have an overlap below the score: the overlap is at
-// least w . n, and along an arc that is least at an end when it is positive at both.
-bool hopeless(const Search& s, const Vec3& n1, const Vec3& n2) noexcept {
+// Can no overlap along the unit n be below the bound? It is at least w . n for every point w of b - a.
+bool hopeless(const Search& s, const Vec3& n) noexcept {
   for (int k = 0; k < s.pool_count; ++k) {
-    if (s.pool[k].dot(n1) >= s.score && s.pool[k].dot(n2) >= s.score) return true;
+    if (s.pool[k].dot(n) >= s.bound) return true;
   }
   return false;
 }
@@ -33,13 +37,14 @@ bool hopeless(const Search& s, const Vec3& n1, const Vec3& n2) noexcept {
 void take(Search& s, const Vec3& n, double overlap, double score, int feature_a, int feature_b) noexcept {
   s.best = {n, overlap, feature_a, feature_b};
   s.score = score;
+  s.bound = std::min(s.bound, score);
 }
 
 // Tries face f of a. False when it separates.
 bool try_face_a(Search& s, int f, double bias) noexcept {
   const ConvexHull::Face& face = s.a.faces[f];
   const Vec3 n = -face.nhat;
-  if (hopeless(s, n, n)) return true;
+  if (hopeless(s, n)) return true;
   const Vec3 w_B = core_support(s.b, n);
   const double overlap = face.offset + n.dot(w_B);
   if (overlap * (1 - bias) < s.score || overlap <= 0) take(s, n, overlap, overlap * (1 - bias), f, -1);
@@ -49,7 +54,7 @@ bool try_face_a(Search& s, int f, double bias) noexcept {
 bool try_face_b(Search& s, int f, double bias) noexcept {
   const ConvexHull::Face& face = s.b.faces[f];
   const Vec3 n = s.b.R * face.nhat;
-  if (hopeless(s, n, n)) return true;
+  if (hopeless(s, n)) return true;
   const double height_a = -n.dot(s.a.vertices[support_vertex(s.a, -n)]);
   const double overlap = face.offset + n.dot(s.b.p) + height_a;
   if (overlap * (1 - bias) < s.score || overlap <= 0) take(s, n, overlap, overlap * (1 - bias), -1, f);
@@ -93,17 +98,24 @@ EdgeArc arc_of(const Core& core, int index, bool is_a) noexcept {
   return arc;
 }
 
-// Indices of the edges that may still win.
+// Indices of the edges that may still win. Along an arc of directions (shorter than half a turn) w . n is least at an
+// end when it is positive at both, so an edge is dropped when one point of the pool speaks against both its faces.
 int surviving_edges(const Search& s, const Core& core, bool is_a, std::uint16_t (&list)[kMaxEdges]) noexcept {
+  std::uint8_t against[kMaxFaces];  // bit k: pool point k
+  const int faces = std::min(core.face_count, kMaxFaces);
+  Vec3 pool[kPool];
+  for (int k = 0; k < s.pool_count; ++k) pool[k] = is_a ? Vec3(-s.pool[k]) : Vec3(core.R.transpose() * s.pool[k]);
+  for (int f = 0; f < faces; ++f) {
+    unsigned bits = 0;
+    for (int k = 0; k < s.pool_count; ++k) bits |= (pool[k].dot(core.faces[f].nhat) >= s.bound ? 1u : 0u) << k;
+    against[f] = static_cast<std::uint8_t>(bits);
+  }
   int count = 0;
-  const int edges = core.edge_count < kMaxEdges ? core.edge_count : kMaxEdges;
+  const int edges = std::min(core.edge_count, kMaxEdges);
   for (int i = 0; i < edges; ++i) {
-    if (core.face_count > 0) {
-      const ConvexHull::Edge& edge = core.edges[i];
-      const Vec3& l = core.faces[edge.face_left].nhat;
-      const Vec3& r = core.faces[edge.face_right].nhat;
-      const bool drop = is_a ? hopeless(s, -l, -r) : hopeless(s, core.R * l, core.R * r);
-      if (drop) continue;
+    if (faces > 0) {
+      const std::uint32_t l = core.edges[i].face_left, r = core.edges[i].face_right;
+      if (l < kMaxFaces && r < kMaxFaces && (against[l] & against[r]) != 0) continue;
     }
     list[count++] = static_cast<std::uint16_t>(i);
   }
@@ -140,7 +152,7 @@ bool try_edges(Search& s, const EdgeArc& x, const EdgeArc& y, double bias, doubl
 void search_edges(Search& s, const Axis& last) noexcept {
   // An edge pair must beat the best face by the margin, unless it was the contact of the last tick.
   const bool was_edges = last.feature_a >= 0 && last.feature_b >= 0;
-  const double slack = 1e-10 * (s.best.overlap + s.pool[kPool - 1].norm());
+  const double slack = 1e-10 * s.pool[kPool - 1].norm();
   double limit = s.score * (1 - kEdgeMargin) - slack;
   std::uint16_t list_a[kMaxEdges], list_b[kMaxEdges];
   const int count_a = surviving_edges(s, s.a, true, list_a);
@@ -159,12 +171,21 @@ void search_edges(Search& s, const Axis& last) noexcept {
 }  // namespace
 
 Axis least_overlap_polyhedra(const Core& a, const Core& b, const Axis& last) noexcept {
-  Search s{a, b, {}, std::numeric_limits<double>::infinity(), {}, 0};
+  Search s(a, b);
   int last_a = last.feature_b < 0 && last.feature_a < a.face_count ? last.feature_a : -1;
   int last_b = last.feature_a < 0 && last.feature_b < b.face_count ? last.feature_b : -1;
   // The face of last time first: it is nearly always still the best, and makes the bound sharp.
   if (last_a >= 0 && !try_face_a(s, last_a, kHysteresis)) return s.best;
   if (last_b >= 0 && !try_face_b(s, last_b, kHysteresis)) return s.best;
+  // If two edges met last time, their overlap now bounds the answer from the start.
+  if (last.feature_a >= 0 && last.feature_b >= 0 && last.feature_a < a.edge_count && last.feature_b < b.edge_count) {
+    Search trial(a, b);
+    double limit = trial.score;
+    const EdgeArc x = arc_of(a, last.feature_a, true), y = arc_of(b, last.feature_b, false);
+    if (!try_edges(trial, x, y, 0, limit)) return trial.best;
+    s.bound = trial.best.overlap * (1 + 2 * kEdgeMargin + 2 * kHysteresis);
+    if (trial.best.feature_a < 0) s.bound = std::numeric_limits<double>::infinity();
+  }
   const double norm = last.n.norm();
   fill_pool(s, s.best.overlap > 0 ? s.best.n : (norm > 0.5 ? Vec3(last.n / norm) : Vec3(Vec3::UnitZ())));
   for (int f = 0; f < a.face_count; ++f) {
