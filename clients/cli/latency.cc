@@ -1,6 +1,5 @@
 #include "clients/cli/latency.h"
 
-#include <asio.hpp>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -8,6 +7,7 @@
 #include <thread>
 
 #include "clients/cli/json.h"
+#include "clients/cpp/src/asio.h"
 #include "realtime.pb.h"
 
 namespace tactus::cli {
@@ -176,6 +176,8 @@ LatencyResult measure_latency(client::Client& client, const LatencyOptions& opti
 
 namespace {
 
+using ull = unsigned long long;
+
 void print_row(const char* name, const Spread& s) {
   if (s.count == 0)
     std::printf("%-24s %8s\n", name, "none");
@@ -194,10 +196,8 @@ void print_latency(const LatencyResult& r) {
     std::printf(
         "commands (zero wrench on %s): %llu sent, %llu applied, %llu superseded, %llu expired, %llu refused, %llu "
         "unanswered\n",
-        r.commanded.c_str(), static_cast<unsigned long long>(v.sent),
-        static_cast<unsigned long long>(v.applied + v.clamped), static_cast<unsigned long long>(v.superseded),
-        static_cast<unsigned long long>(v.expired), static_cast<unsigned long long>(v.refused),
-        static_cast<unsigned long long>(v.unanswered));
+        r.commanded.c_str(), ull{v.sent}, ull{v.applied + v.clamped}, ull{v.superseded}, ull{v.expired}, ull{v.refused},
+        ull{v.unanswered});
   if (!r.note.empty()) std::printf("%s\n", r.note.c_str());
   if (r.clock.valid)
     std::printf("server clock - ours: %.3f us, wrong by at most %.1f us (shortest of the last 64 round trips)\n",

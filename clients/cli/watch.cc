@@ -1,5 +1,6 @@
 // `tactus watch`: the beat, live. On a terminal a block that redraws ten times a second; otherwise one line a second.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -21,7 +22,7 @@ namespace {
 // `value` of `full` as a bar of 30 characters.
 std::string bar(double value, double full) {
   constexpr int kWidth = 30;
-  const int n = full > 0 ? static_cast<int>(kWidth * std::clamp(value / full, 0.0, 1.0) + 0.5) : 0;
+  const int n = full > 0 ? static_cast<int>(std::lround(kWidth * std::clamp(value / full, 0.0, 1.0))) : 0;
   std::string text(kWidth + 2, '.');
   text.front() = '[';
   text.back() = ']';

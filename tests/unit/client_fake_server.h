@@ -2,7 +2,6 @@
 // three bodies, the first of which moves by its commanded force. For the tests of clients/cpp.
 #pragma once
 
-#include <asio.hpp>
 #include <atomic>
 #include <deque>
 #include <future>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "clients/cpp/src/asio.h"
 #include "clients/cpp/src/control_codec.h"
 #include "clients/cpp/src/link_math.h"
 #include "control.pb.h"

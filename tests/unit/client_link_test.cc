@@ -231,7 +231,6 @@ TEST_CASE("client: a new scene or a lost lease disarms") {
   server.send_event(v1::Event::LEASE_LOST, "body/body0/wrench");
   CHECK(eventually([&] { return !client.armed(); }));
   CHECK_FALSE(client.holds("body0"));
-
 }
 
 TEST_CASE("client: a lease that cannot be renewed disarms") {

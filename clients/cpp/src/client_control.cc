@@ -118,7 +118,7 @@ void Client::disarm() noexcept {
       v1::Request request;
       request.mutable_release_lease()->set_lease(lease);
       if (d.on_io_thread())
-        d.session.request(std::move(request), [](Outcome) {});
+        d.session.request(std::move(request), [](const Outcome&) {});
       else
         d.ask(std::move(request), std::chrono::milliseconds(500));
     }

@@ -91,7 +91,7 @@ void Client::Impl::set_up_streams() {
   send_heartbeat();  // binds our UDP address before the first state is due
   v1::Request describe;
   describe.mutable_describe_scene();
-  session.request(std::move(describe), [this](Outcome outcome) {
+  session.request(std::move(describe), [this](const Outcome& outcome) {
     if (!outcome.reply) return session.close("the server did not describe its scene: " + outcome.text);
     std::uint32_t old = 0;
     std::optional<v1::Request> request;
@@ -103,10 +103,10 @@ void Client::Impl::set_up_streams() {
     if (old != 0) {
       v1::Request leave;
       leave.mutable_unsubscribe()->set_id(old);
-      session.request(std::move(leave), [](Outcome) {});  // it may be gone with its scene
+      session.request(std::move(leave), [](const Outcome&) {});  // it may be gone with its scene
     }
     if (!request) return finish_up();
-    session.request(std::move(*request), [this](Outcome subscribed) {
+    session.request(std::move(*request), [this](const Outcome& subscribed) {
       {
         const std::lock_guard lock(m);
         if (subscribed.reply) subscription = subscribed.reply->subscription().id();
@@ -209,7 +209,7 @@ void Client::Impl::on_event(const v1::Event& event) {
       drop_authority("the scene changed: its bodies have new ids");
       v1::Request describe;
       describe.mutable_describe_scene();
-      session.request(std::move(describe), [](Outcome) {});  // on_reply adopts it
+      session.request(std::move(describe), [](const Outcome&) {});  // on_reply adopts it
     }
   }
   if (event.kind() == v1::Event::LEASE_LOST) {
@@ -315,7 +315,7 @@ void Client::Impl::beat() {
       probe_sent_ns = now;
       v1::Request probe;
       probe.mutable_list_leases();
-      session.request(std::move(probe), [](Outcome) {});
+      session.request(std::move(probe), [](const Outcome&) {});
     }
     if (probe_sent_ns > heard_ns && now - probe_sent_ns > options.link_timeout.count() * kMillisecond)
       return session.close("the server has not answered for " + std::to_string(options.link_timeout.count()) + " ms");
@@ -334,7 +334,7 @@ void Client::Impl::renew_leases() {
   for (const std::uint32_t lease : held) {
     v1::Request request;
     request.mutable_renew_lease()->set_lease(lease);
-    session.request(std::move(request), [this, lease](Outcome outcome) {
+    session.request(std::move(request), [this, lease](const Outcome& outcome) {
       if (outcome.reply || outcome.kind != Error::Kind::refused) return;
       bool lost = false;
       {

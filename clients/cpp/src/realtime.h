@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <asio.hpp>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 
+#include "clients/cpp/src/asio.h"
 #include "clients/cpp/src/link_math.h"
 #include "proto/seal.h"
 #include "realtime.pb.h"

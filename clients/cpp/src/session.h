@@ -2,7 +2,6 @@
 // constructor may run elsewhere.
 #pragma once
 
-#include <asio.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "clients/cpp/src/asio.h"
 #include "clients/cpp/src/control_codec.h"
 #include "control.pb.h"
 #include "tactus/types.h"

@@ -101,7 +101,8 @@ class Client {
   void set_lockstep(bool on);
   v1::GrantReply grant(std::uint64_t run_to_tick);  // lockstep, over TCP: tick reached and state hash
   // Lockstep over UDP: sends the command (if any), grants n ticks and returns the state of the last one; repeats the
-  // grant until it answers (a repeated grant is harmless). Throws Error(timeout).
+  // grant until it answers (a repeated grant is harmless). Throws Error(timeout). The command needs a deadline_us of n
+  // ticks.
   StatePtr advance(std::uint32_t ticks = 1, const Command* command = nullptr,
                    std::chrono::milliseconds timeout = std::chrono::milliseconds(5000));
   v1::SceneDescription reset();
