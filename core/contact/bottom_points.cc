@@ -64,6 +64,10 @@ struct Flat {
   double x, y;
 };
 
+bool same(const Flat& a, const Flat& b) noexcept {
+  return a.x == b.x && a.y == b.y;
+}
+
 // Twice the signed area of (a, b, c): positive when c is left of a -> b.
 double cross(const Flat& a, const Flat& b, const Flat& c) noexcept {
   return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
@@ -75,10 +79,14 @@ struct Chain {
   const Flat* at;  // by rank
   double sign, slack;
 
-  // Strictly outside the chain by more than slack, an area tolerance for collinear points.
+  // Strictly outside the chain by more than slack, an area tolerance for collinear points. A point on top of an end of
+  // the chain (it stands beside it by rank) is not outside.
   [[nodiscard]] bool outside(std::uint32_t r) const noexcept {
     const std::uint32_t left = members.before(r), right = members.after(r);
-    if (left == kNone || right == kNone) return true;
+    if (left == kNone || right == kNone) {
+      const std::uint32_t end = left == kNone ? right : left;
+      return end == kNone || !same(at[end], at[r]);
+    }
     return sign * cross(at[left], at[right], at[r]) < -slack;
   }
   void insert(std::uint32_t r) noexcept {
@@ -101,7 +109,8 @@ struct Chain {
 // Strict hull of ranks[0, n) (ascending), by monotone chain; kept ranks are moved to the front. O(n).
 std::uint32_t strict_hull(std::uint32_t* ranks, std::uint32_t n, const Flat* at, double slack,
                           std::uint32_t* stack) noexcept {
-  if (n <= 2) return n;
+  if (n <= 1 || same(at[ranks[0]], at[ranks[n - 1]])) return std::min(n, 1u);  // all on top of each other
+  if (n == 2) return n;
   std::uint32_t size = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
     while (size >= 2 && cross(at[stack[size - 2]], at[stack[size - 1]], at[ranks[i]]) <= slack) --size;
@@ -145,6 +154,12 @@ std::uint32_t bottom_points(const Vec3& nhat, const ContactPoint* points, std::u
     by_x[i] = by_depth[i] = i;
   }
   const double slack = 1e-9 * size * size + 1e-300;
+  // Points closer than 1e-10 of the size are made to coincide (the corners above and below each other of an upright
+  // face): adding and taking away a large power of two rounds to a grid.
+  const double rounder = 1.5 * std::ldexp(1.0, 52 - 33 + std::ilogb(std::max(size, 1e-280)));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    flat[i] = {(flat[i].x + rounder) - rounder, (flat[i].y + rounder) - rounder};
+  }
   std::sort(by_x, by_x + count, [flat](std::uint32_t i, std::uint32_t j) {
     if (flat[i].x != flat[j].x) return flat[i].x < flat[j].x;
     return flat[i].y != flat[j].y ? flat[i].y < flat[j].y : i < j;

@@ -13,7 +13,7 @@ namespace tactus {
 // projections of all deeper points. Chosen instead of the paper's angular array with insertion: that is O(N^2), and
 // keeps some points that are not on the bottom (papers/NOTES, Drumwright 1-3). Points whose depths differ by less than
 // level_tolerance form one level and are first reduced to their strict hull, so that a flat face gives its corners
-// whatever the order of its points.
+// whatever the order of its points. Points of one projection count once, the deepest.
 //
 // Writes the chosen indices, ascending, to out (room for count) and returns how many (0 only for count 0). Scratch from
 // the arena, given back before return. Predecessor search by a bit tree over the x-ranks: O(N lg N) for the sorts, the
