@@ -61,11 +61,12 @@ bool try_face_b(Search& s, int f, double bias) noexcept {
   return overlap > 0;
 }
 
-// Points of b - a around the best axis: what is far from it is then dropped at the price of a few products.
+// Points of b - a around the best axis: what is far from it is then dropped at the price of a few products. Tilts of
+// about 35 degrees leave the fewest edges (tried: 20, 35, 90).
 void fill_pool(Search& s, const Vec3& n) noexcept {
   Vec3 t1, t2;
   tangent_basis(n, t1, t2);
-  const Vec3 directions[kPool] = {n, t1, -t1, t2, -t2, -n};
+  const Vec3 directions[kPool] = {n, n + 0.7 * t1, n - 0.7 * t1, n + 0.7 * t2, n - 0.7 * t2, -n};
   for (const Vec3& d : directions) s.pool[s.pool_count++] = difference_support(s.a, s.b, d);
 }
 
