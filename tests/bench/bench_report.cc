@@ -43,11 +43,12 @@ std::vector<std::string> names(const std::vector<Row>& rows) {
 constexpr EngineKind kEngines[] = {EngineKind::tactus, EngineKind::bullet, EngineKind::bullet_margin,
                                    EngineKind::ode_quick, EngineKind::ode_step};
 
-double bottom_exponent(const std::vector<BottomRow>& bottom) {
-  std::vector<std::pair<double, double>> xy;
+std::string bottom_text(const std::vector<BottomRow>& bottom, const char* prefix) {
+  std::string out;
   for (const auto& b : bottom)
-    if (b.points >= 1024) xy.emplace_back(b.points, b.us);
-  return growth_exponent(xy);
+    out += format("%sbottom points of %6u: %10.1f us, %u chosen; %.2f times one sort of them\n", prefix, b.points, b.us,
+                  b.chosen, b.us / b.sort_us);
+  return out;
 }
 
 }  // namespace
@@ -84,10 +85,7 @@ std::string csv_text(const std::vector<Row>& rows, const std::vector<BottomRow>&
     if (const auto p = piles(rows, e); p.size() > 2)
       out += format("# growth of the pile, n = %.0f to %.0f: %s n^%.2f\n", p.front().first, p.back().first,
                     to_string(e), growth_exponent(p));
-  for (const auto& b : bottom) out += format("# bottom points of %u: %.4g us, %u chosen\n", b.points, b.us, b.chosen);
-  if (bottom.size() > 2)
-    out += format("# bottom points grow with n^%.2f from 1024 up (n lg n would be n^1.08 to n^1.1)\n",
-                  bottom_exponent(bottom));
+  out += bottom_text(bottom, "# ");
   return out;
 }
 
@@ -113,8 +111,7 @@ std::string table_text(const std::vector<Row>& rows, const std::vector<BottomRow
   for (EngineKind e : kEngines)
     if (const auto p = piles(rows, e); p.size() > 2)
       out += format("pile grows with n^%.2f: %s\n", growth_exponent(p), to_string(e));
-  for (const auto& b : bottom) out += format("bottom points of %6u: %10.1f us, %u chosen\n", b.points, b.us, b.chosen);
-  if (bottom.size() > 2) out += format("bottom points grow with n^%.2f from 1024 up\n", bottom_exponent(bottom));
+  out += bottom_text(bottom, "");
   return out;
 }
 
