@@ -1,8 +1,10 @@
-// The plain structs that cross between the tick thread and the rest of the server. No protobuf, no pointer that two threads write.
+// The plain structs that cross between the tick thread and the rest of the server. No protobuf, no pointer that two
+// threads write.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "core/contact/contact_model.h"
 #include "core/dynamics/state.h"
@@ -11,41 +13,56 @@ namespace tactus {
 
 class World;
 
-using ClientSlot = std::uint16_t;  // index into the session table; the tick thread only hands it back
+// Names a client to the session room (index and generation); the tick thread only hands it back.
+using ClientSlot = std::uint16_t;
 inline constexpr ClientSlot kNoClient = 0xffff;
 
-// One row of a wrench command (proto CommandPacket), already finite, in range, authorised. Rows of one datagram are pushed together.
+// Proto VerdictCode and StatusBit as this room uses them; server/net asserts that the numbers agree.
+enum class Verdict : std::uint8_t { none = 0, applied = 1, clamped = 2, superseded = 3, expired = 4, stale_epoch = 10 };
+inline constexpr std::uint32_t kStatusPaused = 1;
+inline constexpr std::uint32_t kStatusLockstep = 2;
+inline constexpr std::uint32_t kStatusContactsDropped = 4;
+inline constexpr std::uint32_t kStatusUnconverged = 8;
+inline constexpr std::uint32_t kStatusBodyFrozen = 16;
+inline constexpr std::uint32_t kStatusLateTick = 32;
+inline constexpr std::uint32_t kStatusCommandsDropped = 64;
+inline constexpr std::uint32_t kStatusFault = 128;
+
+// One row of a wrench command (proto CommandPacket), already finite, in range, authorised; a body stands in one row of
+// a datagram at most. Rows of one datagram are pushed together.
 struct WrenchRow {
-  std::array<double, 3> force, torque;   // [N], [N m] in `frame`
-  std::array<double, 3> point_B;         // p_BP [m]; used when at_point
+  std::array<double, 3> force, torque;  // [N], [N m] in `frame`
+  std::array<double, 3> point_B;        // p_BP [m]; used when at_point
   BodyIndex body;
-  std::uint8_t frame;                    // 0 world, 1 body
+  std::uint8_t frame;  // 0 world, 1 body
   bool at_point;
 };
 
-// net -> tick. Kinds that carry a pointer hand the object over: the receiver owns it until the matching Notice hands it back.
+// net -> tick. Kinds that carry a pointer hand the object over: the receiver owns it until the matching Notice hands it
+// back.
 struct Command {
   enum class Kind : std::uint8_t {
     wrench,
-    drop_channel,   // lease lost or client gone: row.body's wrench ramps to zero from now
-    pause, resume,
-    step,           // value ticks while paused
-    lockstep_on, lockstep_off,   // the tick thread answers lockstep_changed and leaves the world alone while on
-    swap_world,     // world: a new scene; the old one comes back in the Notice
+    drop_channel,  // lease lost or client gone: row.body's wrench ramps to zero from now. No Notice
+    pause,
+    resume,
+    step,         // value ticks while paused; done when they have run
+    lockstep_on,  // done, and then the tick thread sleeps until TickLoop::return_world()
+    swap_world,   // world: a new scene, value: its epoch; the old one comes back in the Notice
     reset,
-    snapshot,       // state: filled with a copy
-    restore,        // state: copied from
-    set_model,      // value: ContactModelKind
-    set_parameters, // parameters: copied from
-    stop,
+    snapshot,        // state: filled with a copy
+    restore,         // state: copied from
+    set_model,       // value: ContactModelKind
+    set_parameters,  // parameters: copied from
+    probe,           // done with tick and state hash
   };
   Kind kind = Kind::wrench;
-  bool last_row = true;                  // of its datagram: the verdict is given here
+  bool last_row = true;  // of its datagram: the verdict is given here
   ClientSlot client = kNoClient;
-  std::uint32_t epoch = 0;               // wrench: refused (stale epoch) when the world has changed in between
+  std::uint32_t epoch = 0;  // wrench: refused (stale epoch) when the world has changed in between
   std::uint32_t row_index = 0;
-  std::uint64_t ticket = 0;              // wrench: the datagram's sequence; others: repeated in the Notice
-  std::uint64_t received_ns = 0;         // CLOCK_MONOTONIC at the net thread
+  std::uint64_t ticket = 0;       // wrench: the datagram's sequence; others: repeated in the Notice
+  std::uint64_t received_ns = 0;  // CLOCK_MONOTONIC at the net thread
   std::uint32_t deadline_us = 0;
   std::uint64_t value = 0;
   WrenchRow row{};
@@ -54,55 +71,57 @@ struct Command {
   const Parameters* parameters = nullptr;
 };
 
-// tick -> net, once-only, in order, in a ring of its own: verdicts, completions, events. Never dropped (the ring is larger than
-// what a tick can produce; the tick holds back draining commands when it is full).
+// tick -> net, once-only, in order, in a ring of its own: verdicts, completions, events. Never dropped: the tick stops
+// draining commands while half of the ring is full, and what it says of its own accord (expiries, frozen bodies) is
+// fewer than the other half.
 struct Notice {
   enum class Kind : std::uint8_t { verdict, done, channel_expired, body_frozen, fault };
   Kind kind = Kind::verdict;
   Command::Kind command = Command::Kind::wrench;  // done: of which
   bool ok = true;
   ClientSlot client = kNoClient;
-  std::uint32_t verdict_code = 0;        // proto VerdictCode
-  std::uint32_t row = 0;
-  BodyIndex body = kNoBody;
+  Verdict verdict = Verdict::none;
+  std::uint32_t row = 0;     // verdict: the row that decided
+  BodyIndex body = kNoBody;  // channel_expired, body_frozen
   std::uint64_t ticket = 0;
   std::uint64_t tick = 0;
   std::uint32_t age_us = 0;
-  std::uint64_t hash = 0;                // done(snapshot, restore, step, lockstep ...): state hash
-  World* world = nullptr;                // done(swap_world): the old world
-  State* state = nullptr;                // done(snapshot, restore): handed back
+  std::uint64_t hash = 0;  // done(snapshot, restore, step, reset, probe): state hash
+  World* world = nullptr;  // done(swap_world): the old world
+  State* state = nullptr;  // done(snapshot, restore): handed back
 };
 
 // One contact for publishing.
 struct ContactRow {
   BodyIndex body_a, body_b;
-  std::array<float, 10> value;           // p_WC, nhat_BA_W, force on A in W, depth
+  std::array<float, 10> value;  // p_WC, nhat_BA_W, force on A in W, depth
 };
 
-// One tick's state in a preallocated slot of the publish ring (8 slots, one ring per consumer). Column storage is sized at
-// scene load from Limits; rows are body indices.
+// What one beat publishes, without the columns.
 struct StateFrame {
+  std::uint64_t beat = 0;  // publications since start: goes on while paused
   std::uint64_t tick = 0;
   std::uint32_t epoch = 0;
+  bool advanced = false;  // the world was stepped in this beat
   double sim_time = 0;
   std::uint64_t tick_start_ns = 0;
-  std::uint32_t status_bits = 0;         // proto StatusBit
+  std::uint32_t status_bits = 0;  // kStatus..., or-ed
   float real_time_factor = 1;
   std::uint64_t ticks_missed = 0;
   std::uint32_t body_count = 0;
-  std::uint32_t contact_count = 0;
+  std::uint32_t contact_count = 0;  // rows in contacts; at most what the slot holds
   StepReport report;
   double kinetic_energy = 0;
-  float work_us = 0;                     // of the tick before
+  float work_us = 0;  // of the tick before
   float wake_late_us = 0;
 };
 
 // The slot with its columns. Capacity is fixed when the server starts (config limits: bodies, published contacts).
 struct StateSlot {
   StateFrame frame;
-  std::vector<double> pose;              // 7 a body: p_WB, q_WB (wxyz) of the user's frame B
-  std::vector<double> velocity;          // 6 a body: v_WB of B's origin, w_WB
-  std::vector<double> wrench;            // 6 a body: commanded force, torque at Bcm in W, as applied this tick
+  std::vector<double> pose;      // 7 a body: p_WB, q_WB (wxyz) of the user's frame B
+  std::vector<double> velocity;  // 6 a body: v_WB of B's origin, w_WB
+  std::vector<double> wrench;    // 6 a body: commanded force, torque at Bcm in W, as applied this tick
   std::vector<ContactRow> contacts;
 };
 

@@ -1,0 +1,180 @@
+#include "server/config.h"
+
+#include <toml++/toml.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <type_traits>
+#include <variant>
+
+#include "core/check.h"
+
+namespace tactus {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One key of the file: where it goes, and what it may be.
+struct Key {
+  std::string name;  // "table.key"
+  std::variant<bool*, int*, std::uint16_t*, std::uint32_t*, std::uint64_t*, double*, std::string*> target;
+  double low = 0, high = 0;
+  double scale = 1;  // file value times this is stored
+};
+
+std::vector<Key> keys_of(ServerConfig& c) {
+  net::NetOptions& n = c.net;
+  RightsWanted& r = c.tick.rights;
+  Limits& l = n.limits;
+  return {
+      {"network.listen", &n.listen},
+      {"network.control_port", &n.control_port, 0, 65535},
+      {"network.realtime_port", &n.realtime_port, 0, 65535},
+      {"network.token_file", &c.token_file},
+      {"scene.file", &c.scene},
+      {"scene.directory", &n.scenes_dir},
+      {"scene.rate_hz", &n.rate_hz, 0, 10000},
+      {"realtime.enabled", &r.enabled},
+      {"realtime.tick_priority", &r.priority, 0, 99},
+      {"realtime.net_priority", &n.priority, 0, 98},
+      {"realtime.cpu", &r.cpu, -2, 1023},
+      {"realtime.lock_memory", &r.lock_memory},
+      {"realtime.spin_us", &c.tick.spin_ns, 0, 500, 1000},
+      {"limits.clients", &n.clients, 1, 255},
+      {"limits.subscriptions_per_client", &n.subscriptions_per_client, 1, 64},
+      {"limits.snapshots", &n.snapshots, 0, 64},
+      {"limits.commands_per_s", &n.commands_per_s, 0, 1e6},
+      {"limits.command_burst", &n.command_burst, 1, 1e5},
+      {"limits.requests_per_s", &n.requests_per_s, 1, 1e5},
+      {"limits.send_queue_bytes", &n.send_queue_bytes, 5u << 20, 1u << 30},
+      {"limits.socket_buffer_bytes", &n.socket_buffer_bytes, 65536, 64u << 20},
+      {"limits.command_rows", &c.command_rows, 64, 65536},
+      {"limits.published_contacts", &c.published_contacts, 0, 65536},
+      {"limits.bodies", &l.bodies, 1, 16384},
+      {"limits.shapes", &l.shapes, 1, 65536},
+      {"limits.pairs", &l.pairs, 1, 262144},
+      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
+      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
+      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
+      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
+      {"log.level", &c.log_level},
+      {"log.status_line", &c.status_line},
+  };
+}
+
+[[noreturn]] void fail(const std::string& path, const toml::node& node, const std::string& key,
+                       const std::string& what) {
+  throw InputError(path + ":" + std::to_string(node.source().begin.line) + ": key '" + key + "': " + what);
+}
+
+std::string type_of(const toml::node& node) {
+  std::ostringstream text;
+  text << node.type();
+  return text.str();
+}
+
+void read_value(const std::string& path, const toml::node& node, const Key& key) {
+  std::visit(
+      [&](auto* target) {
+        using T = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          if (!node.is_string()) fail(path, node, key.name, "found " + type_of(node) + ", expected a string");
+          *target = *node.value<std::string>();
+        } else if constexpr (std::is_same_v<T, bool>) {
+          if (!node.is_boolean()) fail(path, node, key.name, "found " + type_of(node) + ", expected true or false");
+          *target = *node.value<bool>();
+        } else {
+          constexpr bool whole = std::is_integral_v<T>;
+          std::ostringstream expected;
+          expected << (whole ? "a whole number" : "a number") << " from " << key.low << " to " << key.high;
+          if (!node.is_integer() && (whole || !node.is_floating_point())) {
+            fail(path, node, key.name, "found " + type_of(node) + ", expected " + expected.str());
+          }
+          const double value = *node.value<double>();
+          std::ostringstream found;
+          found << value;
+          if (!(value >= key.low && value <= key.high))
+            fail(path, node, key.name, "found " + found.str() + ", expected " + expected.str());
+          *target = static_cast<T>(value * key.scale);
+        }
+      },
+      key.target);
+}
+
+std::string known_keys(const std::vector<Key>& keys, const std::string& table) {
+  std::string out;
+  for (const Key& key : keys) {
+    if (key.name.starts_with(table + ".")) out += (out.empty() ? "" : ", ") + key.name.substr(table.size() + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+void read_config(const std::string& path, ServerConfig& config) {
+  toml::table file;
+  try {
+    file = toml::parse_file(path);
+  } catch (const toml::parse_error& e) {
+    throw InputError(path + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
+  }
+  const std::vector<Key> keys = keys_of(config);
+  for (const auto& [table_key, table_node] : file) {
+    const std::string table_name(table_key.str());
+    const toml::table* table = table_node.as_table();
+    if (table == nullptr || known_keys(keys, table_name).empty()) {
+      fail(path, table_node, table_name, "unknown; expected the tables network, scene, realtime, limits, log");
+    }
+    for (const auto& [key, node] : *table) {
+      const std::string name = table_name + "." + std::string(key.str());
+      const Key* known = nullptr;
+      for (const Key& k : keys) {
+        if (k.name == name) known = &k;
+      }
+      if (known == nullptr) fail(path, node, name, "unknown; expected one of " + known_keys(keys, table_name));
+      read_value(path, node, *known);
+    }
+  }
+}
+
+void finish_config(ServerConfig& c) {
+  if (!c.token_file.empty()) {
+    std::ifstream file(c.token_file, std::ios::binary);
+    TACTUS_REQUIRE(file.good(), c.token_file + ": cannot read the token file");
+    std::string token((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    token.erase(token.find_last_not_of(" \t\r\n\v\f") + 1);
+    TACTUS_REQUIRE(token.size() >= 16,
+                   c.token_file + ": found a token of " + std::to_string(token.size()) +
+                       " bytes, expected at least 16; for example: head -c 24 /dev/urandom | base64 > " + c.token_file);
+    c.net.token = token;
+  }
+  const bool loopback = c.net.listen.starts_with("127.") || c.net.listen == "::1";
+  TACTUS_REQUIRE(
+      loopback || !c.net.token.empty(),
+      "--listen " + c.net.listen +
+          " can be reached from other machines, and no token is set: anyone there could drive this simulation. "
+          "Set --token-file F (or network.token_file), or listen on 127.0.0.1");
+  constexpr std::array<const char*, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
+  bool known = false;
+  for (const char* level : kLevels) known = known || c.log_level == level;
+  TACTUS_REQUIRE(known, "log.level: found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
+  c.tick.bodies = c.net.limits.bodies;
+  if (!c.tick.rights.enabled) c.net.priority = 0;
+}
+
+std::string find_shipped(const std::string& relative) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const std::array<fs::path, 5> places{program / "../../..", fs::path(TACTUS_SOURCE_DIR), program / "../share/tactus",
+                                       fs::path("/usr/local/share/tactus"), fs::path("/usr/share/tactus")};
+  for (const fs::path& place : places) {
+    const fs::path candidate = place / relative;
+    if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error).string();
+  }
+  return {};
+}
+
+}  // namespace tactus

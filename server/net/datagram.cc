@@ -1,0 +1,85 @@
+#include "server/net/datagram.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tactus::net {
+namespace {
+
+bool parse(google::protobuf::MessageLite& message, std::span<const std::uint8_t> payload) {
+  return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+}
+
+template <std::size_t N>
+std::array<double, N> row_of(const google::protobuf::RepeatedField<double>& column, int first) {
+  std::array<double, N> out;
+  std::copy_n(column.data() + first, N, out.begin());
+  return out;
+}
+
+v1::VerdictCode check(const std::array<double, 3>& x, double limit) {
+  for (const double value : x) {
+    if (!std::isfinite(value)) return v1::VERDICT_REFUSED_NOT_FINITE;
+  }
+  for (const double value : x) {
+    if (std::abs(value) > limit) return v1::VERDICT_REFUSED_OUT_OF_RANGE;
+  }
+  return v1::VERDICT_NONE;
+}
+
+bool counts_match(const v1::CommandPacket& packet) {
+  const int rows = packet.body_id_size();
+  return rows <= static_cast<int>(wire::kCommandRowsMax) && packet.wrench_size() == 6 * rows &&
+         (packet.frame_size() == 0 || packet.frame_size() == rows) &&
+         (packet.point_size() == 0 || packet.point_size() == 3 * rows);
+}
+
+v1::VerdictCode check_row(const WrenchRow& row, std::span<const WrenchRow> earlier) {
+  if (const auto code = check(row.force, kForceMax)) return code;
+  if (const auto code = check(row.torque, kTorqueMax)) return code;
+  if (const auto code = check(row.point_B, kPointMax)) return code;
+  if (row.frame > v1::WRENCH_BODY) return v1::VERDICT_REFUSED_OUT_OF_RANGE;
+  const bool twice =
+      std::any_of(earlier.begin(), earlier.end(), [&](const WrenchRow& r) { return r.body == row.body; });
+  return twice ? v1::VERDICT_REFUSED_OUT_OF_RANGE : v1::VERDICT_NONE;
+}
+
+}  // namespace
+
+Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, WrenchDatagram& out) {
+  out.rows = 0;
+  if (!parse(command_, payload)) return {v1::VERDICT_REFUSED_MALFORMED, 0};
+  out.epoch = command_.scene_epoch();
+  out.client_send_ns = command_.client_send_ns();
+  out.expected_tick = command_.expected_tick();
+  out.deadline_us =
+      command_.deadline_us() == 0 ? wire::kDeadlineDefaultUs : std::min(command_.deadline_us(), wire::kDeadlineCapUs);
+  if (!counts_match(command_)) return {v1::VERDICT_REFUSED_OUT_OF_RANGE, 0};
+  for (int i = 0; i < command_.body_id_size(); ++i) {
+    WrenchRow& row = out.row[out.rows];
+    row.body = command_.body_id(i);
+    row.force = row_of<3>(command_.wrench(), 6 * i);
+    row.torque = row_of<3>(command_.wrench(), 6 * i + 3);
+    row.at_point = command_.point_size() > 0;
+    row.point_B = row.at_point ? row_of<3>(command_.point(), 3 * i) : std::array<double, 3>{};
+    const std::uint32_t frame = command_.frame_size() > 0 ? command_.frame(i) : 0;
+    row.frame = static_cast<std::uint8_t>(std::min<std::uint32_t>(frame, 255));
+    if (const auto code = check_row(row, {out.row.data(), out.rows})) return {code, static_cast<std::uint32_t>(i)};
+    ++out.rows;
+  }
+  return {};
+}
+
+bool DatagramDecoder::decode(std::span<const std::uint8_t> payload, PingDatagram& out) {
+  if (!parse(ping_, payload)) return false;
+  out.client_send_ns = ping_.client_send_ns();
+  return true;
+}
+
+bool DatagramDecoder::decode(std::span<const std::uint8_t> payload, GrantDatagram& out) {
+  if (!parse(grant_, payload)) return false;
+  out = {grant_.scene_epoch(), grant_.run_to_tick(), grant_.client_send_ns()};
+  return true;
+}
+
+}  // namespace tactus::net

@@ -1,0 +1,52 @@
+// Client datagrams into plain structs, with every check that needs no knowledge of the scene. Nothing is allocated once
+// warm.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "proto/wire.h"
+#include "realtime.pb.h"
+#include "server/realtime/messages.h"
+
+namespace tactus::net {
+
+// Beyond these no channel of any scene accepts a command.
+inline constexpr double kForceMax = 1e6;   // [N], each component
+inline constexpr double kTorqueMax = 1e6;  // [N m]
+inline constexpr double kPointMax = 1e3;   // [m]
+
+struct WrenchDatagram {
+  std::uint32_t epoch = 0, deadline_us = 0, rows = 0;
+  std::uint64_t client_send_ns = 0, expected_tick = 0;
+  std::array<WrenchRow, wire::kCommandRowsMax> row;
+};
+struct PingDatagram {
+  std::uint64_t client_send_ns = 0;
+};
+struct GrantDatagram {
+  std::uint32_t epoch = 0;
+  std::uint64_t run_to_tick = 0, client_send_ns = 0;
+};
+
+// What is wrong with a command, and in which row.
+struct Refusal {
+  v1::VerdictCode code = v1::VERDICT_NONE;  // NONE: nothing
+  std::uint32_t row = 0;
+};
+
+class DatagramDecoder {
+ public:
+  // The header fields of out are set whenever the payload decodes. Deadline: default and cap are applied here.
+  Refusal decode(std::span<const std::uint8_t> payload, WrenchDatagram& out);
+  bool decode(std::span<const std::uint8_t> payload, PingDatagram& out);
+  bool decode(std::span<const std::uint8_t> payload, GrantDatagram& out);
+
+ private:
+  v1::CommandPacket command_;
+  v1::Ping ping_;
+  v1::GrantPacket grant_;
+};
+
+}  // namespace tactus::net

@@ -1,0 +1,74 @@
+#include "server/net/hub.h"
+
+#include <utility>
+
+#include "proto/seal.h"
+#include "server/net/control_connection.h"
+
+namespace tactus::net {
+
+std::uint32_t random_u32() {
+  std::uint32_t out = 0;
+  while (out == 0) wire::random_bytes({reinterpret_cast<std::uint8_t*>(&out), sizeof out});
+  return out;
+}
+
+v1::Reply Hub::event_reply(v1::Event::Kind kind, const std::string& text) const {
+  v1::Reply reply;
+  v1::Event* event = reply.mutable_event();
+  event->set_kind(kind);
+  event->set_tick(newest.tick);
+  event->set_text(text);
+  event->set_scene_epoch(scene.epoch);
+  return reply;
+}
+
+void Hub::broadcast(v1::Event::Kind kind, const std::string& text) {
+  const v1::Reply reply = event_reply(kind, text);
+  for (const auto& weak : connections) {
+    const auto c = weak.lock();
+    if (c && c->session() != nullptr) c->send(reply);
+  }
+}
+
+std::shared_ptr<ControlConnection> Hub::connection(ClientSlot client) {
+  for (const auto& weak : connections) {
+    auto c = weak.lock();
+    if (c && c->session() != nullptr && c->session()->slot() == client) return c;
+  }
+  return nullptr;
+}
+
+void Hub::send_event(ClientSlot client, v1::Event::Kind kind, const std::string& text) {
+  if (const auto c = connection(client)) c->send(event_reply(kind, text));
+}
+
+void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
+  for (const LostChannel& l : lost) {
+    if (tell) send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
+    if (l.channel == kWorldChannel) continue;
+    Command command;
+    command.kind = Command::Kind::drop_channel;
+    command.epoch = scene.epoch;
+    command.row.body = l.channel - 1;
+    tick.post(command);
+  }
+}
+
+void Hub::client_left(ClientSlot client) {
+  channels_lost(authority.drop_client(client), false);
+  sessions.remove(client);
+}
+
+std::string Hub::client_name(ClientSlot client) {
+  const Session* session = sessions.find(client);
+  return session == nullptr ? std::string("a client that has left") : session->name();
+}
+
+void Hub::scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank) {
+  scene.set(world, std::move(name), epoch, std::move(blank));
+  authority.set_bodies(static_cast<std::uint32_t>(world.model().bodies.size()));
+  sessions.for_each([](Session& session) { session.subscriptions.clear(); });
+}
+
+}  // namespace tactus::net

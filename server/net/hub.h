@@ -1,0 +1,77 @@
+// What the parts of the net room share. Everything here belongs to the net thread.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/thread_pool.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control.pb.h"
+#include "realtime.pb.h"
+#include "server/net/options.h"
+#include "server/net/scene_library.h"
+#include "server/net/scene_view.h"
+#include "server/net/tick_port.h"
+#include "server/session/authority.h"
+#include "server/session/session.h"
+
+namespace tactus::net {
+
+class ControlConnection;
+class RealtimePort;
+class LockstepDesk;
+class NetStatistics;
+
+struct Hub {
+  Hub(asio::io_context& io_context, const NetOptions& net_options, TickLink& link, TickLoop& loop,
+      const std::string& scene_file)
+      : io(io_context),
+        options(net_options),
+        sessions(net_options.clients),
+        library(net_options.scenes_dir, scene_file),
+        tick(io_context, link, loop) {}
+
+  asio::io_context& io;
+  const NetOptions options;
+  SessionTable sessions;
+  Authority authority;
+  SceneLibrary library;
+  SceneView scene;
+  TickPort tick;
+  asio::thread_pool loader{1};  // reads scenes, builds and destroys worlds
+  std::vector<std::weak_ptr<ControlConnection>> connections;
+  std::map<std::string, std::uint64_t> refused;  // datagrams and frames that belong to no client, by reason
+  std::uint64_t datagrams_refused = 0;
+  std::uint16_t realtime_port = 0;
+  bool paused = false, loading = false, stopping = false;
+  StateFrame newest;  // of the last state seen
+  std::uint64_t started_ns = 0;
+
+  // Set by the server once they exist.
+  RealtimePort* realtime = nullptr;
+  LockstepDesk* lockstep = nullptr;
+  NetStatistics* statistics = nullptr;
+
+  void refuse(const char* reason) { ++refused[reason]; }
+  // To every client that has finished its handshake.
+  void broadcast(v1::Event::Kind kind, const std::string& text);
+  void send_event(ClientSlot client, v1::Event::Kind kind, const std::string& text);
+  [[nodiscard]] std::shared_ptr<ControlConnection> connection(ClientSlot client);
+  // Channels that nobody holds any more ramp to zero; LEASE_LOST goes to those who did not ask for it.
+  void channels_lost(const std::vector<LostChannel>& lost, bool tell);
+  void client_left(ClientSlot client);
+  [[nodiscard]] std::string client_name(ClientSlot client);
+  // The new world was taken by the tick: everything of the old scene is void.
+  void scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank);
+
+ private:
+  [[nodiscard]] v1::Reply event_reply(v1::Event::Kind kind, const std::string& text) const;
+};
+
+std::uint32_t random_u32();
+
+}  // namespace tactus::net

@@ -1,0 +1,70 @@
+#include "server/net/lockstep.h"
+
+#include <asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/net/realtime_port.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+constexpr std::uint64_t kSliceNs = 2'000'000;
+}  // namespace
+
+bool LockstepDesk::grant(ClientSlot client, std::uint64_t until, bool mute_before, Answer answer) {
+  if (!hub_.tick.lockstep()) return false;
+  const std::uint64_t tick = hub_.tick.world().state().tick;
+  if (until > tick + kGrantTicksMax) return false;
+  if (until <= tick) {
+    // Already there: the present state once more, to this client only (the others see no new tick).
+    if (mute_before) {
+      hub_.realtime->answer_at(client, tick, false);
+      hub_.tick.serve();
+      answer_reached();
+    }
+    if (answer) answer(true);
+    return true;
+  }
+  if (mute_before) hub_.realtime->answer_at(client, until, true);
+  waiting_.push_back({client, until, std::move(answer)});
+  if (!scheduled_) run_slice();
+  return true;
+}
+
+void LockstepDesk::run_slice() {
+  scheduled_ = false;
+  const std::uint64_t end = now_ns() + kSliceNs;
+  while (!waiting_.empty() && hub_.tick.lockstep()) {
+    hub_.tick.run_tick();
+    answer_reached();
+    if (now_ns() >= end) break;
+  }
+  if (waiting_.empty() || scheduled_) return;
+  scheduled_ = true;
+  asio::post(hub_.io, [this] { run_slice(); });
+}
+
+void LockstepDesk::answer_reached() {
+  const std::uint64_t tick = hub_.tick.world().state().tick;
+  std::vector<Waiting> reached;
+  for (Waiting& w : waiting_) {
+    if (w.until <= tick) reached.push_back(std::move(w));
+  }
+  std::erase_if(waiting_, [tick](const Waiting& w) { return w.until <= tick; });
+  if (waiting_.empty()) hub_.realtime->clear_answers();
+  for (const Waiting& w : reached) {
+    if (w.answer) w.answer(true);
+  }
+}
+
+void LockstepDesk::cancel() {
+  const std::vector<Waiting> void_now = std::exchange(waiting_, {});
+  hub_.realtime->clear_answers();
+  for (const Waiting& w : void_now) {
+    if (w.answer) w.answer(false);
+  }
+}
+
+}  // namespace tactus::net

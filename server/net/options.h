@@ -1,0 +1,29 @@
+// What the net room is told at start; filled from config/server.toml and the command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/limits.h"
+#include "proto/wire.h"
+
+namespace tactus::net {
+
+struct NetOptions {
+  std::string listen = "127.0.0.1";
+  std::uint16_t control_port = wire::kDefaultControlPort,
+                realtime_port = wire::kDefaultRealtimePort;  // 0: any free one
+  std::string token;                                         // empty: none, loopback only
+  std::size_t clients = 32, subscriptions_per_client = 8, snapshots = 8;
+  double commands_per_s = 5000, command_burst = 500;  // datagrams of one client
+  double requests_per_s = 500;                        // control requests of one client
+  std::size_t send_queue_bytes = 8u << 20;            // control bytes that a client may leave unread
+  std::size_t socket_buffer_bytes = 1u << 20;
+  int priority = 70;  // SCHED_FIFO of the net thread in free run; 0 = normal
+  std::string scenes_dir;
+  Limits limits;
+  double rate_hz = 0;  // 0: each scene's own step
+  std::string build;
+};
+
+}  // namespace tactus::net

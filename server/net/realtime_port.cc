@@ -1,0 +1,275 @@
+#include "server/net/realtime_port.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "server/net/lockstep.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+
+constexpr int kBatch = 64;  // datagrams read before the loop serves others
+
+std::size_t index_of(ClientSlot client) {
+  return client & 0xffu;
+}
+
+const char* reason_of(wire::HeaderError error) {
+  switch (error) {
+    case wire::HeaderError::too_short:
+      return "datagram_too_short";
+    case wire::HeaderError::too_long:
+      return "datagram_too_long";
+    case wire::HeaderError::magic:
+      return "datagram_magic";
+    case wire::HeaderError::version:
+      return "datagram_version";
+    default:
+      return "datagram_type";
+  }
+}
+
+bool from_client(wire::DatagramType type) {
+  return type == wire::DatagramType::command || type == wire::DatagramType::ping || type == wire::DatagramType::grant;
+}
+
+// The tick room's numbers are the wire's.
+static_assert(static_cast<int>(Verdict::applied) == v1::VERDICT_APPLIED &&
+              static_cast<int>(Verdict::clamped) == v1::VERDICT_CLAMPED);
+static_assert(static_cast<int>(Verdict::superseded) == v1::VERDICT_SUPERSEDED &&
+              static_cast<int>(Verdict::expired) == v1::VERDICT_EXPIRED);
+static_assert(static_cast<int>(Verdict::stale_epoch) == v1::VERDICT_REFUSED_STALE_EPOCH);
+static_assert(kStatusPaused == std::uint32_t{v1::STATUS_PAUSED} &&
+              kStatusLockstep == std::uint32_t{v1::STATUS_LOCKSTEP});
+static_assert(kStatusContactsDropped == std::uint32_t{v1::STATUS_CONTACTS_DROPPED} &&
+              kStatusUnconverged == std::uint32_t{v1::STATUS_UNCONVERGED});
+static_assert(kStatusBodyFrozen == std::uint32_t{v1::STATUS_BODY_FROZEN} &&
+              kStatusLateTick == std::uint32_t{v1::STATUS_LATE_TICK});
+static_assert(kStatusCommandsDropped == std::uint32_t{v1::STATUS_COMMANDS_DROPPED} &&
+              kStatusFault == std::uint32_t{v1::STATUS_FAULT});
+static_assert(v1::VerdictCode_MAX < static_cast<int>(kVerdictCodes));
+
+}  // namespace
+
+RealtimePort::RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint)
+    : hub_(hub), socket_(hub.io, endpoint), port_(socket_.local_endpoint().port()), addresses_(hub.options.clients) {
+  socket_.non_blocking(true);
+  asio::error_code ignored;  // the kernel's cap holds where it is lower
+  const int bytes = static_cast<int>(hub.options.socket_buffer_bytes);
+  socket_.set_option(asio::socket_base::receive_buffer_size(bytes), ignored);
+  socket_.set_option(asio::socket_base::send_buffer_size(bytes), ignored);
+}
+
+void RealtimePort::start() {
+  receive();
+}
+
+void RealtimePort::stop() {
+  asio::error_code ignored;
+  socket_.close(ignored);
+}
+
+void RealtimePort::receive() {
+  socket_.async_wait(asio::ip::udp::socket::wait_read, [this](asio::error_code error) {
+    if (error == asio::error::operation_aborted || !socket_.is_open()) return;
+    receive_batch();
+    receive();
+  });
+}
+
+void RealtimePort::receive_batch() {
+  for (int i = 0; i < kBatch; ++i) {
+    asio::error_code error;
+    const std::size_t length = socket_.receive_from(asio::buffer(in_), from_, 0, error);
+    if (error == asio::error::would_block || error == asio::error::bad_descriptor) return;
+    if (error) continue;  // for example "connection refused" of a client that has gone
+    handle(length, now_ns());
+  }
+}
+
+void RealtimePort::refuse(const char* reason) {
+  ++hub_.datagrams_refused;
+  hub_.refuse(reason);
+}
+
+// The order of the checks is the specification's: size, magic, version, type, session, mac, sequence, decoding.
+void RealtimePort::handle(std::size_t length, std::uint64_t now) {
+  wire::DatagramHeader header{};
+  const wire::HeaderError error = wire::read_header({in_.data(), length}, header);
+  if (error != wire::HeaderError::none) return refuse(reason_of(error));
+  if (!from_client(header.type)) return refuse("datagram_type");
+  Session* session = hub_.sessions.find_id(header.session);
+  if (session == nullptr) return refuse("datagram_session");
+  if (!session->sealer.open_datagram(in_.data(), length)) return refuse("datagram_mac");
+  const std::span<const std::uint8_t> payload(in_.data() + wire::kHeaderBytes,
+                                              length - wire::kHeaderBytes - wire::kMacBytes);
+  const bool is_newest = header.sequence > session->window.newest();
+  const bool is_command = header.type == wire::DatagramType::command;
+  if (is_command) ++session->counters.commands_received;
+  if (!session->window.accept(header.sequence)) {
+    // A replay must not push true verdicts out of the last eight: counted, not repeated.
+    ++session->counters.by_code[v1::VERDICT_REFUSED_OLD_SEQUENCE];
+    session->counters.commands_refused += is_command ? 1 : 0;
+    return;
+  }
+  if (is_newest) addresses_[index_of(session->slot())] = from_;
+  if (!session->cap_udp.take(now)) {
+    if (is_command) return refuse_command(*session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+    ++session->counters.by_code[v1::VERDICT_REFUSED_QUEUE_FULL];
+    return;
+  }
+  if (is_command) return handle_command(*session, header, payload, now);
+  if (header.type == wire::DatagramType::ping) return handle_ping(*session, header, payload, now);
+  handle_grant(*session, header, payload, now);
+}
+
+void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& header,
+                                  std::span<const std::uint8_t> payload, std::uint64_t now) {
+  Refusal refusal = decoder_.decode(payload, wrench_);
+  if (refusal.code != v1::VERDICT_REFUSED_MALFORMED) session.saw_datagram(header.sequence, wrench_.client_send_ns, now);
+  if (refusal.code == v1::VERDICT_NONE) {
+    if (wrench_.rows == 0) return;  // heartbeat
+    refusal = authorise(session, wrench_, now);
+  }
+  if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
+  for (std::uint32_t i = 0; i < wrench_.rows; ++i) {
+    Command& c = rows_[i];
+    c.kind = Command::Kind::wrench;
+    c.last_row = i + 1 == wrench_.rows;
+    c.client = session.slot();
+    c.epoch = wrench_.epoch;
+    c.row_index = i;
+    c.ticket = header.sequence;
+    c.received_ns = now;
+    c.deadline_us = wrench_.deadline_us;
+    c.row = wrench_.row[i];
+  }
+  if (!hub_.tick.push_wrench({rows_.data(), wrench_.rows}))
+    refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+}
+
+Refusal RealtimePort::authorise(const Session& session, const WrenchDatagram& command, std::uint64_t now) const {
+  if (command.epoch != hub_.scene.epoch) return {v1::VERDICT_REFUSED_STALE_EPOCH, 0};
+  const std::vector<Body>& bodies = hub_.scene.model().bodies;
+  for (std::uint32_t i = 0; i < command.rows; ++i) {
+    const BodyIndex b = command.row[i].body;
+    if (b >= bodies.size()) return {v1::VERDICT_REFUSED_UNKNOWN_BODY, i};
+    if (bodies[b].mode != BodyMode::free) return {v1::VERDICT_REFUSED_NOT_FREE, i};
+    if (hub_.authority.holds(session.slot(), 1 + b, now)) continue;
+    return {hub_.authority.is_held(1 + b, now) ? v1::VERDICT_REFUSED_LEASED_BY_OTHER : v1::VERDICT_REFUSED_NOT_LEASED,
+            i};
+  }
+  return {};
+}
+
+void RealtimePort::refuse_command(Session& session, std::uint64_t sequence, Refusal refusal) {
+  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
+}
+
+void RealtimePort::give_verdict(const Notice& notice) {
+  Session* session = hub_.sessions.find(notice.client);
+  if (session == nullptr) return;
+  session->add_verdict(
+      {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+}
+
+void RealtimePort::handle_ping(Session& session, const wire::DatagramHeader& header,
+                               std::span<const std::uint8_t> payload, std::uint64_t now) {
+  PingDatagram ping;
+  if (!decoder_.decode(payload, ping)) {
+    ++session.counters.by_code[v1::VERDICT_REFUSED_MALFORMED];
+    return;
+  }
+  session.saw_datagram(header.sequence, ping.client_send_ns, now);
+  v1::Pong pong;
+  pong.set_client_send_ns(ping.client_send_ns);
+  pong.set_server_recv_ns(now);
+  pong.set_tick(hub_.newest.tick);
+  pong.set_server_send_ns(now_ns());
+  const std::size_t length = pong.ByteSizeLong();
+  pong.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
+  send(session, wire::DatagramType::pong, length);
+}
+
+void RealtimePort::handle_grant(Session& session, const wire::DatagramHeader& header,
+                                std::span<const std::uint8_t> payload, std::uint64_t now) {
+  GrantDatagram grant;
+  v1::VerdictCode problem = v1::VERDICT_NONE;
+  if (!decoder_.decode(payload, grant)) {
+    problem = v1::VERDICT_REFUSED_MALFORMED;
+  } else {
+    session.saw_datagram(header.sequence, grant.client_send_ns, now);
+    if (grant.epoch != hub_.scene.epoch)
+      problem = v1::VERDICT_REFUSED_STALE_EPOCH;
+    else if (!hub_.authority.holds(session.slot(), kWorldChannel, now))
+      problem = v1::VERDICT_REFUSED_NOT_LEASED;
+    else if (!hub_.lockstep->grant(session.slot(), grant.run_to_tick, true, nullptr))
+      problem = v1::VERDICT_REFUSED_OUT_OF_RANGE;
+  }
+  if (problem != v1::VERDICT_NONE) ++session.counters.by_code[problem];
+}
+
+void RealtimePort::answer_at(ClientSlot client, std::uint64_t until, bool mute_before) {
+  answers_.push_back({client, until, mute_before});
+}
+
+void RealtimePort::publish(const StateSlot& slot) {
+  const StateFrame& f = slot.frame;
+  if (f.epoch != hub_.scene.epoch) return;  // of a scene that net has already left
+  const std::uint64_t now = now_ns();
+  hub_.sessions.for_each([&](Session& session) {
+    if (session.subscriptions.empty() || !session.is_heard(now)) return;
+    bool muted = false, forced = false;
+    for (const Answer& answer : answers_) {
+      if (answer.client != session.slot()) continue;
+      muted = muted || (answer.mute_before && f.tick < answer.until);
+      forced = forced || f.tick == answer.until;
+    }
+    for (const auto& subscriber : session.subscriptions) {
+      const bool due = subscriber->due(f.tick, f.beat, f.advanced || hub_.tick.lockstep());
+      if (forced || (due && !muted)) publish_to(session, *subscriber, slot);
+    }
+  });
+}
+
+void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot) {
+  const SubscriptionSpec& spec = subscriber.spec();
+  contact_rows_.clear();
+  for (std::uint32_t i = 0; spec.contacts && i < slot.frame.contact_count; ++i) {
+    const ContactRow& row = slot.contacts[i];
+    if (spec.has_body[row.body_a] != 0 || spec.has_body[row.body_b] != 0) contact_rows_.push_back(i);
+  }
+  const PacketSource source{slot, spec, session.verdicts(), session.echo(), contact_rows_};
+  plan_packets(source, plan_);
+  const auto parts = static_cast<std::uint32_t>(plan_.size());
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const std::size_t length =
+        encode_packet(source, plan_[part], part, parts, now_ns(), out_.data() + wire::kHeaderBytes);
+    send(session, wire::DatagramType::state, length);
+  }
+}
+
+void RealtimePort::send(Session& session, wire::DatagramType type, std::size_t payload_length) {
+  wire::write_header(out_.data(), {type, session.id(), session.next_sequence()});
+  const std::size_t length = session.sealer.seal_datagram(out_.data(), wire::kHeaderBytes + payload_length);
+  asio::error_code error;
+  socket_.send_to(asio::buffer(out_.data(), length), addresses_[index_of(session.slot())], 0, error);
+  if (error) {
+    ++session.counters.packets_dropped;
+  } else {
+    ++session.counters.packets_sent;
+  }
+}
+
+void RealtimePort::forget(ClientSlot client) {
+  std::erase_if(answers_, [client](const Answer& a) { return a.client == client; });
+  addresses_[index_of(client)] = {};
+}
+
+std::string RealtimePort::address(ClientSlot client) const {
+  const auto& endpoint = addresses_[index_of(client)];
+  return endpoint.port() == 0 ? std::string() : endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
+}
+
+}  // namespace tactus::net

@@ -1,0 +1,70 @@
+// The UDP port: datagrams in through the checks of proto/README.md, states out. Callbacks that re-arm themselves;
+// nothing is allocated per datagram. A full socket drops and counts, it never blocks.
+#pragma once
+
+#include <asio/ip/udp.hpp>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "server/net/datagram.h"
+#include "server/net/hub.h"
+#include "server/net/state_encoder.h"
+
+namespace tactus::net {
+
+class RealtimePort {
+ public:
+  // Throws asio::system_error when the port cannot be bound.
+  RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint);
+  void start();
+  void stop();
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  // Streams one state to every subscription that is due.
+  void publish(const StateSlot& slot);
+  // Lockstep: states before `until` are not sent to this client; that of `until` goes to all its subscriptions.
+  void answer_at(ClientSlot client, std::uint64_t until, bool mute_before);
+  void clear_answers() { answers_.clear(); }
+  void give_verdict(const Notice& notice);
+  void forget(ClientSlot client);
+  [[nodiscard]] std::string address(ClientSlot client) const;
+
+ private:
+  struct Answer {
+    ClientSlot client;
+    std::uint64_t until;
+    bool mute_before;
+  };
+  void receive();
+  void receive_batch();
+  void handle(std::size_t length, std::uint64_t now);
+  void handle_command(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
+                      std::uint64_t now);
+  [[nodiscard]] Refusal authorise(const Session& session, const WrenchDatagram& command, std::uint64_t now) const;
+  void handle_ping(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
+                   std::uint64_t now);
+  void handle_grant(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
+                    std::uint64_t now);
+  void refuse_command(Session& session, std::uint64_t sequence, Refusal refusal);
+  void refuse(const char* reason);
+  void publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot);
+  void send(Session& session, wire::DatagramType type, std::size_t payload_length);
+
+  Hub& hub_;
+  asio::ip::udp::socket socket_;
+  std::uint16_t port_ = 0;
+  asio::ip::udp::endpoint from_;
+  std::vector<asio::ip::udp::endpoint> addresses_;  // by session index
+  std::array<std::uint8_t, 2048> in_{};
+  std::array<std::uint8_t, wire::kDatagramMax> out_{};
+  DatagramDecoder decoder_;
+  WrenchDatagram wrench_;
+  std::array<Command, wire::kCommandRowsMax> rows_{};
+  std::vector<std::uint32_t> contact_rows_;
+  std::vector<PacketRange> plan_;
+  std::vector<Answer> answers_;
+};
+
+}  // namespace tactus::net

@@ -1,0 +1,171 @@
+#include "server/net/requests.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/net/state_encoder.h"
+#include "server/net/statistics.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+
+void list_scenes(const Exchange& x) {
+  v1::Reply reply;
+  v1::SceneList* list = reply.mutable_scene_list();
+  for (const SceneEntry& scene : x.hub().library.list()) {
+    v1::SceneList::Entry* entry = list->add_scenes();
+    entry->set_name(scene.name);
+    entry->set_title(scene.title);
+  }
+  list->set_current(x.hub().scene.name);
+  x.reply(std::move(reply));
+}
+
+void describe_scene(const Exchange& x) {
+  v1::Reply reply;
+  describe(x.hub().scene, *reply.mutable_scene());
+  x.reply(std::move(reply));
+}
+
+// Names to indices; empty = all free and kinematic bodies. False: says which name is unknown.
+bool find_bodies(const Exchange& x, const v1::Subscribe& request, SubscriptionSpec& spec) {
+  const SceneView& scene = x.hub().scene;
+  spec.has_body.assign(scene.model().bodies.size(), 0);
+  for (const std::string& name : request.bodies()) {
+    const auto it = scene.body_ids.find(name);
+    if (it == scene.body_ids.end()) {
+      x.error(v1::ERROR_NOT_FOUND, "no body '" + name + "' in scene '" + scene.name + "'; DescribeScene lists them");
+      return false;
+    }
+    spec.has_body[it->second] = 1;
+  }
+  for (BodyIndex b = 0; b < spec.has_body.size(); ++b) {
+    if (request.bodies().empty() && scene.model().bodies[b].mode != BodyMode::fixed) spec.has_body[b] = 1;
+    if (spec.has_body[b] != 0) spec.bodies.push_back(b);
+  }
+  return true;
+}
+
+void subscribe(const Exchange& x, const v1::Subscribe& request) {
+  SubscriptionSpec spec;
+  if (!find_bodies(x, request, spec)) return;
+  spec.velocity = request.velocity();
+  spec.wrench = request.wrench();
+  spec.contacts = request.contacts();
+  spec.single_precision = request.single_precision();
+  spec.decimation = std::max(1u, request.decimation());
+  const std::size_t limit = x.hub().options.subscriptions_per_client;
+  const Subscriber* subscriber = x.session()->subscribe(std::move(spec), limit);
+  if (subscriber == nullptr)
+    return x.error(v1::ERROR_FULL,
+                   "a client may have " + std::to_string(limit) + " subscriptions (limits.subscriptions_per_client)");
+  v1::Reply reply;
+  v1::Subscription* out = reply.mutable_subscription();
+  out->set_id(subscriber->spec().id);
+  out->set_bodies(static_cast<std::uint32_t>(subscriber->spec().bodies.size()));
+  out->set_packets_per_tick(packets_per_tick(subscriber->spec()));
+  x.reply(std::move(reply));
+}
+
+void unsubscribe(const Exchange& x, const v1::Unsubscribe& request) {
+  if (x.session()->unsubscribe(request.id())) return x.done();
+  x.error(v1::ERROR_NOT_FOUND, "this client has no subscription " + std::to_string(request.id()));
+}
+
+}  // namespace
+
+bool is_name(const std::string& text) {
+  const auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-'; };
+  return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), allowed);
+}
+
+Exchange::Exchange(Hub& hub, ControlConnection& connection, std::uint32_t id)
+    : hub_(hub), connection_(connection.weak_from_this()), id_(id), client_(connection.session()->slot()) {}
+
+void Exchange::error(v1::ErrorCode code, const std::string& text) const {
+  if (const auto c = connection_.lock()) c->send_error(id_, code, text);
+}
+
+void Exchange::done() const {
+  v1::Reply reply;
+  reply.mutable_done();
+  this->reply(std::move(reply));
+}
+
+void Exchange::reply(v1::Reply&& body) const {
+  body.set_id(id_);
+  if (const auto c = connection_.lock()) c->send(body);
+}
+
+Session* Exchange::session() const {
+  return hub_.sessions.find(client_);
+}
+
+bool Exchange::needs_world() const {
+  const std::uint64_t now = now_ns();
+  if (hub_.authority.holds(client_, kWorldChannel, now)) return true;
+  if (hub_.authority.is_held(kWorldChannel, now)) {
+    error(v1::ERROR_LEASED_BY_OTHER,
+          "the lease 'world' is held by " + hub_.client_name(hub_.authority.holder(kWorldChannel)));
+  } else {
+    error(v1::ERROR_NOT_LEASED, "this needs the lease 'world': AcquireLease first");
+  }
+  return false;
+}
+
+void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& request) {
+  const Exchange x(hub, connection, request.id());
+  if (request.id() == 0) return x.error(v1::ERROR_BAD_VALUE, "a request's id must not be 0: that marks events");
+  using Body = v1::Request;
+  switch (request.body_case()) {
+    case Body::kHello:
+    case Body::kAuthenticate:
+      return x.error(v1::ERROR_WRONG_STATE, "the handshake is done already");
+    case Body::kListScenes:
+      return list_scenes(x);
+    case Body::kLoadScene:
+      return load_scene(x, request.load_scene());
+    case Body::kDescribeScene:
+      return describe_scene(x);
+    case Body::kSubscribe:
+      return subscribe(x, request.subscribe());
+    case Body::kUnsubscribe:
+      return unsubscribe(x, request.unsubscribe());
+    case Body::kAcquireLease:
+      return acquire_lease(x, request.acquire_lease());
+    case Body::kRenewLease:
+      return renew_lease(x, request.renew_lease());
+    case Body::kReleaseLease:
+      return release_lease(x, request.release_lease());
+    case Body::kPause:
+      return pause(x);
+    case Body::kResume:
+      return resume(x);
+    case Body::kStep:
+      return step(x, request.step());
+    case Body::kSetLockstep:
+      return set_lockstep(x, request.set_lockstep());
+    case Body::kGrant:
+      return grant(x, request.grant());
+    case Body::kReset:
+      return reset(x);
+    case Body::kTakeSnapshot:
+      return take_snapshot(x, request.take_snapshot());
+    case Body::kRestoreSnapshot:
+      return restore_snapshot(x, request.restore_snapshot());
+    case Body::kSetModel:
+      return set_model(x, request.set_model());
+    case Body::kSetParameter:
+      return set_parameter(x, request.set_parameter());
+    case Body::kGetStatistics:
+      return hub.statistics->answer(x);
+    case Body::kListLeases:
+      return list_leases(x);
+    case Body::BODY_NOT_SET:
+      break;
+  }
+  x.error(v1::ERROR_UNKNOWN_REQUEST, "this server (version 1.0) does not know the request; is the client newer?");
+}
+
+}  // namespace tactus::net

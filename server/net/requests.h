@@ -1,0 +1,55 @@
+// What each control request does. Replies at once, or when the tick has done it.
+#pragma once
+
+#include "server/net/control_connection.h"
+
+namespace tactus::net {
+
+// A request of a session whose handshake is done.
+void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& request);
+
+// [A-Za-z0-9_.-]{1,64}: clients, snapshots.
+bool is_name(const std::string& text);
+
+// One request being served. Copies live on in completions; a client that has left by then gets nothing.
+class Exchange {
+ public:
+  Exchange(Hub& hub, ControlConnection& connection, std::uint32_t id);
+
+  void error(v1::ErrorCode code, const std::string& text) const;
+  void done() const;
+  void reply(v1::Reply&& body) const;
+  // The client holds the lease "world"; otherwise says so.
+  [[nodiscard]] bool needs_world() const;
+  // The channel's present holder, for error texts.
+  [[nodiscard]] Session* session() const;
+  [[nodiscard]] Hub& hub() const { return hub_; }
+  [[nodiscard]] ClientSlot client() const { return client_; }
+
+ private:
+  Hub& hub_;
+  std::weak_ptr<ControlConnection> connection_;
+  std::uint32_t id_;
+  ClientSlot client_;
+};
+
+// requests_world.cc
+void load_scene(const Exchange& x, const v1::LoadScene& request);
+void pause(const Exchange& x);
+void resume(const Exchange& x);
+void step(const Exchange& x, const v1::Step& request);
+void set_lockstep(const Exchange& x, const v1::SetLockstep& request);
+void grant(const Exchange& x, const v1::Grant& request);
+void reset(const Exchange& x);
+void take_snapshot(const Exchange& x, const v1::TakeSnapshot& request);
+void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request);
+void set_model(const Exchange& x, const v1::SetModel& request);
+void set_parameter(const Exchange& x, const v1::SetParameter& request);
+
+// requests_lease.cc
+void acquire_lease(const Exchange& x, const v1::AcquireLease& request);
+void renew_lease(const Exchange& x, const v1::RenewLease& request);
+void release_lease(const Exchange& x, const v1::ReleaseLease& request);
+void list_leases(const Exchange& x);
+
+}  // namespace tactus::net

@@ -1,0 +1,87 @@
+// Leases: who may drive what, until when.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "server/net/requests.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+constexpr std::uint32_t kDefaultMs = 2000, kCapMs = 10'000;
+}  // namespace
+
+void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
+  Hub& hub = x.hub();
+  const std::uint64_t now = now_ns();
+  hub.channels_lost(hub.authority.expire(now), true);
+  std::vector<Channel> channels;
+  for (const std::string& text : request.channels()) {
+    Channel channel = 0;
+    if (!hub.scene.parse_channel(text, channel)) {
+      return x.error(v1::ERROR_NOT_FOUND, "no channel '" + text + "'; channels are 'world' and 'body/NAME/wrench'");
+    }
+    channels.push_back(channel);
+  }
+  if (channels.empty()) return x.error(v1::ERROR_BAD_VALUE, "name at least one channel");
+  const std::uint32_t duration_ms = request.duration_ms() == 0 ? kDefaultMs : std::min(request.duration_ms(), kCapMs);
+  const bool may = x.session()->by_token();
+  const Authority::Acquired got = hub.authority.acquire(
+      x.client(), channels, now, std::uint64_t{1'000'000} * duration_ms, request.take_over(), may);
+  if (got.result != AcquireResult::granted) {
+    std::string text =
+        fmt::format("'{}' is held by {}", hub.scene.channel_name(got.conflict), hub.client_name(got.holder));
+    if (got.result == AcquireResult::may_not_take_over)
+      text += "; taking over needs a session made with a token (start tactusd with --token-file)";
+    return x.error(v1::ERROR_LEASED_BY_OTHER, text);
+  }
+  hub.channels_lost(got.taken, true);
+  v1::Reply reply;
+  reply.mutable_lease()->set_lease(got.lease);
+  reply.mutable_lease()->set_duration_ms(duration_ms);
+  reply.mutable_lease()->set_held_by(x.session()->name());
+  x.reply(std::move(reply));
+}
+
+void renew_lease(const Exchange& x, const v1::RenewLease& request) {
+  Hub& hub = x.hub();
+  if (!hub.authority.renew(x.client(), request.lease(), now_ns())) {
+    return x.error(v1::ERROR_NOT_FOUND, "lease " + std::to_string(request.lease()) +
+                                            " is not this client's, or it has expired: acquire it again");
+  }
+  for (const Lease& lease : hub.authority.leases()) {
+    if (lease.id != request.lease()) continue;
+    v1::Reply reply;
+    reply.mutable_lease()->set_lease(lease.id);
+    reply.mutable_lease()->set_duration_ms(static_cast<std::uint32_t>(lease.duration_ns / 1'000'000));
+    reply.mutable_lease()->set_held_by(x.session()->name());
+    return x.reply(std::move(reply));
+  }
+}
+
+void release_lease(const Exchange& x, const v1::ReleaseLease& request) {
+  const std::vector<LostChannel> freed = x.hub().authority.release(x.client(), request.lease());
+  if (freed.empty())
+    return x.error(v1::ERROR_NOT_FOUND, "lease " + std::to_string(request.lease()) + " is not this client's");
+  x.hub().channels_lost(freed, false);
+  x.done();
+}
+
+void list_leases(const Exchange& x) {
+  Hub& hub = x.hub();
+  const std::uint64_t now = now_ns();
+  v1::Reply reply;
+  v1::LeaseList* list = reply.mutable_leases();
+  for (const Lease& lease : hub.authority.leases()) {
+    if (lease.expires_ns <= now) continue;
+    for (const Channel channel : lease.channels) {
+      v1::LeaseList::Entry* entry = list->add_leases();
+      entry->set_channel(hub.scene.channel_name(channel));
+      entry->set_client(hub.client_name(lease.client));
+      entry->set_left_ms(static_cast<std::uint32_t>((lease.expires_ns - now) / 1'000'000));
+    }
+  }
+  x.reply(std::move(reply));
+}
+
+}  // namespace tactus::net

@@ -1,0 +1,267 @@
+// Requests that change the world, and so pass through the tick.
+#include <spdlog/spdlog.h>
+#include <asio/post.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/check.h"
+#include "server/net/lockstep.h"
+#include "server/net/requests.h"
+#include "server/realtime/rights.h"
+
+namespace tactus::net {
+namespace {
+
+constexpr std::uint32_t kStepTicksMax = 1'000'000;
+
+Command command_of(const Exchange& x, Command::Kind kind) {
+  Command command;
+  command.kind = kind;
+  command.client = x.client();
+  return command;
+}
+
+bool refused_in_lockstep(const Exchange& x, const char* what) {
+  if (!x.hub().tick.lockstep()) return false;
+  x.error(v1::ERROR_WRONG_STATE, std::string(what) + " is for free run; in lockstep use Grant, or SetLockstep off");
+  return true;
+}
+
+void reply_scene(const Exchange& x) {
+  v1::Reply reply;
+  describe(x.hub().scene, *reply.mutable_scene());
+  x.reply(std::move(reply));
+}
+
+// The loaded world goes to the tick; the old one comes back and is destroyed on the loader's thread.
+void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
+  Hub& hub = x.hub();
+  hub.lockstep->cancel();
+  const std::uint32_t epoch = random_u32();
+  World* world = loaded->world.release();
+  Command command = command_of(x, Command::Kind::swap_world);
+  command.world = world;
+  command.value = epoch;
+  hub.tick.post(command, [x, loaded, world, epoch](const Notice& notice) {
+    Hub& h = x.hub();
+    h.loading = false;
+    h.scene_changed(*world, loaded->name, epoch, std::move(loaded->blank));
+    asio::post(h.loader, [old = notice.world] { delete old; });
+    h.newest = StateFrame{};
+    h.broadcast(v1::Event::SCENE_CHANGED, loaded->name);
+    spdlog::info("scene '{}' loaded by {}: {} bodies", loaded->name, h.client_name(x.client()),
+                 world->model().bodies.size());
+    reply_scene(x);
+  });
+}
+
+}  // namespace
+
+void load_scene(const Exchange& x, const v1::LoadScene& request) {
+  if (!x.needs_world()) return;
+  Hub& hub = x.hub();
+  if (hub.loading) return x.error(v1::ERROR_WRONG_STATE, "another scene is being loaded");
+  const auto entry = hub.library.find(request.name());
+  if (!entry) return x.error(v1::ERROR_NOT_FOUND, "no scene '" + request.name() + "'; ListScenes names them");
+  LoadRequest load_request{entry->name, entry->path, {}, request.seed(), hub.options.limits, hub.options.rate_hz};
+  for (const v1::Parameter& p : request.parameters()) load_request.set.emplace_back(p.key(), p.value());
+  hub.loading = true;
+  asio::post(hub.loader, [x, load_request] {
+    auto loaded = std::make_shared<LoadedScene>();
+    std::string problem;
+    try {
+      *loaded = load(load_request);
+    } catch (const std::exception& e) {
+      problem = e.what();
+    }
+    asio::post(x.hub().io, [x, loaded, problem] {
+      if (problem.empty()) return swap_in(x, loaded);
+      x.hub().loading = false;
+      x.error(v1::ERROR_BAD_SCENE, problem);
+    });
+  });
+}
+
+void pause(const Exchange& x) {
+  if (!x.needs_world() || refused_in_lockstep(x, "Pause")) return;
+  x.hub().tick.post(command_of(x, Command::Kind::pause), [x](const Notice&) {
+    x.hub().paused = true;
+    x.hub().broadcast(v1::Event::PAUSED, x.hub().client_name(x.client()));
+    x.done();
+  });
+}
+
+void resume(const Exchange& x) {
+  if (!x.needs_world() || refused_in_lockstep(x, "Resume")) return;
+  x.hub().tick.post(command_of(x, Command::Kind::resume), [x](const Notice&) {
+    x.hub().paused = false;
+    x.hub().broadcast(v1::Event::RESUMED, x.hub().client_name(x.client()));
+    x.done();
+  });
+}
+
+void step(const Exchange& x, const v1::Step& request) {
+  if (!x.needs_world() || refused_in_lockstep(x, "Step")) return;
+  if (!x.hub().paused) return x.error(v1::ERROR_WRONG_STATE, "the world is running: Pause first");
+  if (request.ticks() > kStepTicksMax) return x.error(v1::ERROR_BAD_VALUE, "at most 1,000,000 ticks a step");
+  Command command = command_of(x, Command::Kind::step);
+  command.value = std::max(1u, request.ticks());
+  x.hub().tick.post(command, [x](const Notice& notice) {
+    if (!notice.ok) return x.error(v1::ERROR_WRONG_STATE, "the world is running, or another step is");
+    v1::Reply reply;
+    reply.mutable_grant()->set_tick(notice.tick);
+    reply.mutable_grant()->set_state_hash(notice.hash);
+    x.reply(std::move(reply));
+  });
+}
+
+void set_lockstep(const Exchange& x, const v1::SetLockstep& request) {
+  if (!x.needs_world()) return;
+  Hub& hub = x.hub();
+  if (request.on() == hub.tick.lockstep()) return x.done();
+  if (!request.on()) {
+    hub.lockstep->cancel();
+    hub.tick.give_world_back();
+    hub.paused = false;
+    if (hub.options.priority > 0) set_helper_priority(hub.options.priority);
+    hub.broadcast(v1::Event::LOCKSTEP_CHANGED, "off");
+    return x.done();
+  }
+  hub.tick.post(command_of(x, Command::Kind::lockstep_on), [x](const Notice&) {
+    Hub& h = x.hub();
+    if (!h.tick.lockstep()) h.tick.take_world();
+    h.paused = false;
+    if (h.options.priority > 0) set_helper_priority(0);
+    h.broadcast(v1::Event::LOCKSTEP_CHANGED, "on");
+    x.done();
+  });
+}
+
+void grant(const Exchange& x, const v1::Grant& request) {
+  if (!x.needs_world()) return;
+  Hub& hub = x.hub();
+  if (!hub.tick.lockstep())
+    return x.error(v1::ERROR_WRONG_STATE, "not in lockstep: SetLockstep first, or start tactusd with --lockstep");
+  if (request.scene_epoch() != 0 && request.scene_epoch() != hub.scene.epoch) {
+    return x.error(v1::ERROR_STALE_EPOCH, "the scene has changed: DescribeScene, then grant in the new epoch");
+  }
+  const bool taken = hub.lockstep->grant(x.client(), request.run_to_tick(), false, [x](bool reached) {
+    if (!reached)
+      return x.error(v1::ERROR_WRONG_STATE,
+                     "the grant became void: reset, restore, a new scene, or the end of lockstep");
+    const State& state = x.hub().tick.world().state();
+    v1::Reply reply;
+    reply.mutable_grant()->set_tick(state.tick);
+    reply.mutable_grant()->set_state_hash(state_hash(state));
+    x.reply(std::move(reply));
+  });
+  if (!taken)
+    x.error(v1::ERROR_BAD_VALUE, "at most " + std::to_string(kGrantTicksMax) + " ticks a grant; the world is at tick " +
+                                     std::to_string(hub.tick.world().state().tick));
+}
+
+void reset(const Exchange& x) {
+  if (!x.needs_world()) return;
+  x.hub().lockstep->cancel();
+  x.hub().tick.post(command_of(x, Command::Kind::reset), [x](const Notice&) {
+    Hub& hub = x.hub();
+    hub.scene.contact_model = hub.scene.model().contact_model;
+    hub.broadcast(v1::Event::RESTORED, "reset");
+    reply_scene(x);
+  });
+}
+
+void take_snapshot(const Exchange& x, const v1::TakeSnapshot& request) {
+  Hub& hub = x.hub();
+  const std::string name = request.name();
+  if (!name.empty() && !is_name(name))
+    return x.error(v1::ERROR_BAD_VALUE, "a snapshot's name must match [A-Za-z0-9_.-]{1,64}");
+  if (!name.empty() && !hub.scene.snapshots.contains(name) && hub.scene.snapshots.size() >= hub.options.snapshots) {
+    return x.error(v1::ERROR_FULL, std::to_string(hub.options.snapshots) +
+                                       " snapshots are kept already (limits.snapshots); use one of their names");
+  }
+  const auto state = std::make_shared<State>(hub.scene.blank);
+  Command command = command_of(x, Command::Kind::snapshot);
+  command.state = state.get();
+  hub.tick.post(command, [x, state, name, epoch = hub.scene.epoch](const Notice& notice) {
+    Hub& h = x.hub();
+    if (h.scene.epoch != epoch)
+      return x.error(v1::ERROR_STALE_EPOCH, "the scene changed before the snapshot was taken");
+    v1::Reply reply;
+    v1::Snapshot* out = reply.mutable_snapshot();
+    out->set_name(name);
+    out->set_tick(notice.tick);
+    out->set_state_hash(notice.hash);
+    out->set_scene_epoch(h.scene.epoch);
+    const std::vector<std::uint8_t> bytes = h.scene.world->serialise(*state);
+    out->set_state(bytes.data(), bytes.size());
+    if (!name.empty()) h.scene.snapshots[name] = {std::move(*state), notice.tick, notice.hash};
+    x.reply(std::move(reply));
+  });
+}
+
+void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request) {
+  if (!x.needs_world()) return;
+  Hub& hub = x.hub();
+  const auto state = std::make_shared<State>(hub.scene.blank);
+  std::string what = request.name();
+  if (!request.state().empty()) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(request.state().data());
+    if (!hub.scene.world->deserialise({bytes, request.state().size()}, *state)) {
+      return x.error(v1::ERROR_BAD_VALUE, "the bytes are not a snapshot of this scene by this build");
+    }
+    what = "bytes from " + hub.client_name(x.client());
+  } else {
+    const auto it = hub.scene.snapshots.find(request.name());
+    if (it == hub.scene.snapshots.end())
+      return x.error(v1::ERROR_NOT_FOUND, "no snapshot '" + request.name() + "' of this scene is kept");
+    *state = it->second.state;
+  }
+  hub.lockstep->cancel();
+  Command command = command_of(x, Command::Kind::restore);
+  command.state = state.get();
+  hub.tick.post(command, [x, state, what](const Notice& notice) {
+    if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
+    x.hub().scene.contact_model = state->contact_model;
+    x.hub().broadcast(v1::Event::RESTORED, what);
+    x.done();
+  });
+}
+
+void set_model(const Exchange& x, const v1::SetModel& request) {
+  if (!x.needs_world()) return;
+  ContactModelKind kind{};
+  if (!parse_contact_model(request.name(), kind) || !World::has_model(kind)) {
+    return x.error(v1::ERROR_BAD_VALUE,
+                   "no contact model '" + request.name() + "' in this build; SceneDescription.models lists them");
+  }
+  Command command = command_of(x, Command::Kind::set_model);
+  command.value = static_cast<std::uint64_t>(kind);
+  x.hub().tick.post(command, [x, kind](const Notice& notice) {
+    if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, std::string("the world refused the model ") + to_string(kind));
+    x.hub().scene.contact_model = kind;
+    x.hub().broadcast(v1::Event::MODEL_CHANGED, to_string(kind));
+    x.done();
+  });
+}
+
+void set_parameter(const Exchange& x, const v1::SetParameter& request) {
+  if (!x.needs_world()) return;
+  SceneView& scene = x.hub().scene;
+  const auto parameters = std::make_shared<Parameters>(scene.parameters);
+  if (!World::parse_parameter(request.key(), request.value(), *parameters)) {
+    return x.error(
+        v1::ERROR_BAD_VALUE,
+        fmt::format(
+            "'{}' = '{}': unknown key or value out of range; SceneDescription.settings lists keys and present values",
+            request.key(), request.value()));
+  }
+  scene.parameters = *parameters;  // at once, so that two requests under way add up
+  Command command = command_of(x, Command::Kind::set_parameters);
+  command.parameters = parameters.get();
+  x.hub().tick.post(command, [x, parameters](const Notice&) { x.done(); });
+}
+
+}  // namespace tactus::net

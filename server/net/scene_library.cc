@@ -1,0 +1,80 @@
+#include "server/net/scene_library.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "core/check.h"
+#include "core/scene/scene.h"
+
+namespace tactus::net {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The value of a `title = "..."` line before the first table; empty when there is none.
+std::string read_title(const fs::path& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("[")) break;
+    if (!line.starts_with("title")) continue;
+    const std::size_t open = line.find('"'), close = line.rfind('"');
+    if (open != std::string::npos && close > open) return line.substr(open + 1, close - open - 1);
+  }
+  return {};
+}
+
+SceneEntry entry_of(const fs::path& path) {
+  return {path.stem().string(), read_title(path), path.string()};
+}
+
+}  // namespace
+
+LoadedScene load(const LoadRequest& request) {
+  SceneOptions options;
+  options.set = request.set;
+  options.seed = request.seed;
+  options.limits = request.limits;
+  if (request.rate_hz > 0) options.set.emplace_back("step_s", std::to_string(1.0 / request.rate_hz));
+  std::unique_ptr<Model> model = load_scene(request.path, options);
+  if (!World::has_model(model->contact_model)) {
+    throw InputError(request.path + ": key 'model': found '" + to_string(model->contact_model) +
+                     "', which this build does not have; expected penalty or deepest");
+  }
+  LoadedScene out;
+  out.name = request.name;
+  out.world = std::make_unique<World>(std::move(model), request.limits);
+  out.blank = out.world->state();
+  return out;
+}
+
+SceneLibrary::SceneLibrary(std::string directory, std::string extra_file)
+    : directory_(std::move(directory)), extra_file_(std::move(extra_file)) {}
+
+std::vector<SceneEntry> SceneLibrary::list() const {
+  std::vector<SceneEntry> out;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(directory_, error)) {
+    if (file.path().extension() == ".toml") out.push_back(entry_of(file.path()));
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  if (extra_file_.empty()) return out;
+  const SceneEntry extra = entry_of(extra_file_);
+  const bool known =
+      std::any_of(out.begin(), out.end(), [&](const auto& e) { return fs::equivalent(e.path, extra.path, error); });
+  if (!known) {
+    std::erase_if(out, [&](const auto& e) { return e.name == extra.name; });
+    out.push_back(extra);
+  }
+  return out;
+}
+
+std::optional<SceneEntry> SceneLibrary::find(const std::string& name) const {
+  for (SceneEntry& entry : list()) {
+    if (entry.name == name) return std::move(entry);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tactus::net

@@ -1,0 +1,51 @@
+// The scenes that clients may load: the TOML files of one directory, and what --scene named. Loading happens on a
+// worker thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/world.h"
+
+namespace tactus::net {
+
+struct SceneEntry {
+  std::string name, title, path;
+};
+
+// A scene ready to be swapped in.
+struct LoadedScene {
+  std::string name;
+  std::unique_ptr<World> world;
+  State blank;  // a state that fits the world: snapshots are copies of it, so that the tick allocates nothing
+};
+
+struct LoadRequest {
+  std::string name, path;
+  std::vector<std::pair<std::string, std::string>> set;
+  std::uint64_t seed = 0;
+  Limits limits;
+  double rate_hz = 0;  // > 0: replaces the scene's step
+};
+
+// Reads and builds. Throws InputError. Any thread.
+LoadedScene load(const LoadRequest& request);
+
+class SceneLibrary {
+ public:
+  SceneLibrary(std::string directory, std::string extra_file);
+  // Reads the directory anew: a file added while the server runs can be loaded.
+  [[nodiscard]] std::vector<SceneEntry> list() const;
+  [[nodiscard]] std::optional<SceneEntry> find(const std::string& name) const;
+
+ private:
+  std::string directory_, extra_file_;
+};
+
+}  // namespace tactus::net

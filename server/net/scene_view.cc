@@ -1,0 +1,107 @@
+#include "server/net/scene_view.h"
+
+#include <utility>
+
+namespace tactus::net {
+namespace {
+
+void set_vec(v1::Vec3* out, const Vec3& x) {
+  out->set_x(x.x());
+  out->set_y(x.y());
+  out->set_z(x.z());
+}
+
+void describe_shape(const Model& model, const ShapeInstance& instance, const Body& body, v1::ShapeDescription& out) {
+  const Shape& shape = instance.shape;
+  out.set_kind(to_string(shape.kind));
+  if (shape.kind == ShapeKind::box) set_vec(out.mutable_half_m(), shape.half_S);
+  out.set_radius_m(shape.radius);
+  out.set_half_length_m(shape.half_length);
+  set_vec(out.mutable_p_bs_m(), body.p_BBcm + instance.X_BcmS.p);
+  v1::Quaternion* q_BS = out.mutable_q_bs();
+  q_BS->set_w(instance.X_BcmS.q.w());
+  q_BS->set_x(instance.X_BcmS.q.x());
+  q_BS->set_y(instance.X_BcmS.q.y());
+  q_BS->set_z(instance.X_BcmS.q.z());
+  if (shape.hull != nullptr) {
+    for (const Vec3& p : shape.hull->vertices) {
+      for (int i = 0; i < 3; ++i) out.add_vertices_m(p[i]);
+    }
+  }
+  out.set_colour(instance.colour);
+  if (instance.material < model.materials.size()) out.set_material(model.materials[instance.material].name);
+}
+
+void describe_body(const Model& model, BodyIndex b, v1::BodyDescription& out) {
+  const Body& body = model.bodies[b];
+  out.set_id(b);
+  out.set_name(body.name);
+  out.set_mode(to_string(body.mode));
+  out.set_mass_kg(body.mass);
+  set_vec(out.mutable_p_bbcm_m(), body.p_BBcm);
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) out.add_inertia_kg_m2(body.I_BBcm(r, c));
+  }
+  for (std::uint32_t s = 0; s < body.shape_count; ++s) {
+    describe_shape(model, model.shapes[body.first_shape + s], body, *out.add_shapes());
+  }
+  out.set_force_limit_n(body.force_limit);
+  out.set_torque_limit_n_m(body.torque_limit);
+}
+
+}  // namespace
+
+void SceneView::set(const World& new_world, std::string scene_name, std::uint32_t new_epoch, State blank_state) {
+  world = &new_world;
+  name = std::move(scene_name);
+  epoch = new_epoch;
+  blank = std::move(blank_state);
+  parameters = model().parameters;
+  contact_model = model().contact_model;
+  snapshots.clear();
+  body_ids.clear();
+  for (BodyIndex b = 0; b < model().bodies.size(); ++b) body_ids.emplace(model().bodies[b].name, b);
+}
+
+bool SceneView::parse_channel(const std::string& text, Channel& out) const {
+  if (text == "world") {
+    out = kWorldChannel;
+    return true;
+  }
+  constexpr std::string_view kHead = "body/", kTail = "/wrench";
+  if (!text.starts_with(kHead) || !text.ends_with(kTail) || text.size() <= kHead.size() + kTail.size()) return false;
+  const auto it = body_ids.find(text.substr(kHead.size(), text.size() - kHead.size() - kTail.size()));
+  if (it == body_ids.end()) return false;
+  out = 1 + it->second;
+  return true;
+}
+
+std::string SceneView::channel_name(Channel channel) const {
+  if (channel == kWorldChannel) return "world";
+  if (channel - 1 >= model().bodies.size()) return "body/?/wrench";
+  return "body/" + model().bodies[channel - 1].name + "/wrench";
+}
+
+void describe(const SceneView& view, v1::SceneDescription& out) {
+  const Model& model = view.model();
+  out.set_name(view.name);
+  out.set_title(model.title);
+  out.set_scene_epoch(view.epoch);
+  out.set_step_s(model.step);
+  out.set_model(to_string(view.contact_model));
+  out.set_integrator(to_string(model.integrator));
+  set_vec(out.mutable_gravity_m_per_s2(), view.parameters.gravity_W);
+  for (BodyIndex b = 0; b < model.bodies.size(); ++b) describe_body(model, b, *out.add_bodies());
+  out.set_seed(model.seed);
+  for (int kind = 0; kind <= static_cast<int>(ContactModelKind::peg); ++kind) {
+    if (World::has_model(static_cast<ContactModelKind>(kind)))
+      out.add_models(to_string(static_cast<ContactModelKind>(kind)));
+  }
+  for (const auto& [key, value] : World::list_parameters(view.parameters)) {
+    v1::Parameter* setting = out.add_settings();
+    setting->set_key(key);
+    setting->set_value(value);
+  }
+}
+
+}  // namespace tactus::net

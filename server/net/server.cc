@@ -1,0 +1,147 @@
+#include "server/net/server.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "server/net/control_connection.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+
+using asio::ip::tcp;
+using asio::ip::udp;
+
+constexpr std::size_t kHandshakesAtOnce = 16;  // connections beyond the clients' limit that may be shaking hands
+constexpr auto kLeasePeriod = std::chrono::milliseconds(10);
+
+tcp::acceptor bind_control(asio::io_context& io, const NetOptions& options) {
+  const tcp::endpoint endpoint(asio::ip::make_address(options.listen), options.control_port);
+  try {
+    return tcp::acceptor(io, endpoint);  // sets SO_REUSEADDR: a restart need not wait
+  } catch (const asio::system_error& e) {
+    throw asio::system_error(e.code(), "control port (TCP) " + std::to_string(options.control_port));
+  }
+}
+
+}  // namespace
+
+NetServer::NetServer(asio::io_context& io, const NetOptions& options, TickLink& link, TickLoop& loop,
+                     const std::string& scene_file)
+    : hub_(io, options, link, loop, scene_file),
+      acceptor_(bind_control(io, options)),
+      control_port_(acceptor_.local_endpoint().port()),
+      realtime_(hub_, udp::endpoint(asio::ip::make_address(options.listen), options.realtime_port)),
+      lockstep_(hub_),
+      statistics_(hub_),
+      lease_timer_(io),
+      second_timer_(io),
+      stop_timer_(io) {
+  hub_.realtime = &realtime_;
+  hub_.lockstep = &lockstep_;
+  hub_.statistics = &statistics_;
+  hub_.realtime_port = realtime_.port();
+}
+
+NetServer::~NetServer() {
+  hub_.loader.join();
+}
+
+void NetServer::start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep) {
+  hub_.started_ns = now_ns();
+  hub_.scene_changed(world, name, epoch, std::move(blank));
+  TickPort::Handlers handlers;
+  handlers.verdict = [this](const Notice& notice) { realtime_.give_verdict(notice); };
+  handlers.event = [this](const Notice& notice) { on_event(notice); };
+  handlers.state = [this](const StateSlot& slot) {
+    if (slot.frame.epoch == hub_.scene.epoch) hub_.newest = slot.frame;
+    realtime_.publish(slot);
+  };
+  hub_.tick.start(std::move(handlers));
+  if (lockstep) hub_.tick.take_world();
+  realtime_.start();
+  accept();
+  watch_leases();
+  every_second();
+}
+
+void NetServer::accept() {
+  acceptor_.async_accept([this](asio::error_code error, tcp::socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    if (!error) take(std::move(socket));
+    if (acceptor_.is_open()) accept();
+  });
+}
+
+void NetServer::take(tcp::socket socket) {
+  std::erase_if(hub_.connections, [](const auto& weak) { return weak.expired(); });
+  if (hub_.connections.size() >= hub_.options.clients + kHandshakesAtOnce)
+    return hub_.refuse("control_too_many_connections");
+  const auto connection = std::make_shared<ControlConnection>(hub_, std::move(socket));
+  hub_.connections.push_back(connection);
+  connection->start();
+}
+
+void NetServer::watch_leases() {
+  lease_timer_.expires_after(kLeasePeriod);
+  lease_timer_.async_wait([this](asio::error_code error) {
+    if (error) return;
+    hub_.channels_lost(hub_.authority.expire(now_ns()), true);
+    watch_leases();
+  });
+}
+
+void NetServer::every_second() {
+  second_timer_.expires_after(std::chrono::seconds(1));
+  second_timer_.async_wait([this](asio::error_code error) {
+    if (error) return;
+    statistics_.roll();
+    if (on_second) on_second(statistics_.status_line());
+    every_second();
+  });
+}
+
+void NetServer::on_event(const Notice& notice) {
+  const std::vector<Body>& bodies = hub_.scene.model().bodies;
+  const std::string body = notice.body < bodies.size() ? bodies[notice.body].name : std::string("?");
+  switch (notice.kind) {
+    case Notice::Kind::channel_expired:
+      return hub_.broadcast(v1::Event::COMMANDS_EXPIRED, "body/" + body + "/wrench");
+    case Notice::Kind::body_frozen:
+      spdlog::warn("body '{}' became non-finite at tick {} and stands at its last good pose", body, notice.tick);
+      return hub_.broadcast(v1::Event::BODY_FROZEN, body);
+    case Notice::Kind::fault:
+      spdlog::critical("fault at tick {}: the server is stopping itself", notice.tick);
+      return hub_.broadcast(v1::Event::SERVER_STOPPING, "fault: an internal check failed; forces are zero");
+    default:
+      return;
+  }
+}
+
+void NetServer::stop(const std::string& why) {
+  if (std::exchange(hub_.stopping, true)) return;
+  asio::error_code ignored;
+  acceptor_.close(ignored);
+  lease_timer_.cancel();
+  second_timer_.cancel();
+  hub_.broadcast(v1::Event::SERVER_STOPPING, why);
+  for (const auto& weak : hub_.connections) {
+    if (const auto c = weak.lock()) c->close_after_flush("");
+  }
+  stop_timer_.expires_after(std::chrono::milliseconds(100));
+  stop_timer_.async_wait([this](asio::error_code) {
+    asio::error_code also_ignored;
+    for (const auto& weak : hub_.connections) {
+      if (const auto c = weak.lock()) c->close("");
+    }
+    hub_.tick.stop();
+    realtime_.stop();
+    acceptor_.close(also_ignored);
+    hub_.io.stop();
+  });
+}
+
+}  // namespace tactus::net

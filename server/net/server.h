@@ -1,0 +1,50 @@
+// The net room as a whole: binds, accepts, keeps time, stops. One thread: whoever runs the io_context.
+#pragma once
+
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <functional>
+#include <string>
+
+#include "server/net/hub.h"
+#include "server/net/lockstep.h"
+#include "server/net/realtime_port.h"
+#include "server/net/statistics.h"
+
+namespace tactus::net {
+
+class NetServer {
+ public:
+  // Binds both ports. Throws asio::system_error with the port in its text.
+  NetServer(asio::io_context& io, const NetOptions& options, TickLink& link, TickLoop& loop,
+            const std::string& scene_file);
+  ~NetServer();
+
+  // The scene that the tick loop was built with; then serves.
+  void start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep);
+  // Tells the clients why, lets the queues empty, and stops the io_context.
+  void stop(const std::string& why);
+
+  [[nodiscard]] std::uint16_t control_port() const { return control_port_; }
+  [[nodiscard]] std::uint16_t realtime_port() const { return realtime_.port(); }
+  // Once a second, after the statistics window was closed.
+  std::function<void(const std::string& status_line)> on_second;
+
+ private:
+  void accept();
+  void take(asio::ip::tcp::socket socket);
+  void watch_leases();
+  void every_second();
+  void on_event(const Notice& notice);
+
+  Hub hub_;
+  asio::ip::tcp::acceptor acceptor_;
+  std::uint16_t control_port_ = 0;
+  RealtimePort realtime_;
+  LockstepDesk lockstep_;
+  NetStatistics statistics_;
+  asio::steady_timer lease_timer_, second_timer_, stop_timer_;
+};
+
+}  // namespace tactus::net

@@ -1,0 +1,41 @@
+// StatePacket (proto/realtime.proto) written straight from a state slot: exactly the bytes that libprotobuf would
+// write, without its message object (tests/unit/server_encoder_test.cc compares them). Splits one tick into packets of
+// at most one datagram.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "proto/wire.h"
+#include "server/realtime/messages.h"
+#include "server/session/session.h"
+
+namespace tactus::net {
+
+inline constexpr std::size_t kStatePayloadMax = wire::kDatagramMax - wire::kHeaderBytes - wire::kMacBytes;
+
+// All that one packet is made of, besides its share of the rows.
+struct PacketSource {
+  const StateSlot& slot;
+  const SubscriptionSpec& spec;
+  std::span<const VerdictRecord> verdicts;
+  Echo echo;
+  std::span<const std::uint32_t> contact_rows;  // of slot.contacts, those to send
+};
+
+// Rows of one packet: a range of spec.bodies and of contact_rows.
+struct PacketRange {
+  std::uint32_t body_begin = 0, body_end = 0, contact_begin = 0, contact_end = 0;
+};
+
+// Bodies first, then contacts, each packet as full as it may be. At least one packet. O(packets).
+void plan_packets(const PacketSource& source, std::vector<PacketRange>& out);
+// Number of packets that the subscription needs for its bodies when all 8 verdicts are repeated.
+std::uint32_t packets_per_tick(const SubscriptionSpec& spec);
+
+// Writes one payload into out (kStatePayloadMax bytes); returns its length. O(rows).
+std::size_t encode_packet(const PacketSource& source, const PacketRange& range, std::uint32_t part, std::uint32_t parts,
+                          std::uint64_t send_ns, std::uint8_t* out);
+
+}  // namespace tactus::net

@@ -1,0 +1,128 @@
+#include "server/net/statistics.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+#include "server/net/realtime_port.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+
+void set_histogram(v1::Histogram* out, const HistogramData& ns) {
+  out->set_p50(1e-3 * static_cast<double>(ns.percentile(0.5)));
+  out->set_p99(1e-3 * static_cast<double>(ns.percentile(0.99)));
+  out->set_p999(1e-3 * static_cast<double>(ns.percentile(0.999)));
+  out->set_max(1e-3 * static_cast<double>(ns.max));
+  out->set_count(ns.count);
+}
+
+}  // namespace
+
+NetStatistics::NetStatistics(Hub& hub) : hub_(hub), rolled_ns_(now_ns()) {}
+
+void NetStatistics::roll() {
+  const TickMetrics& m = hub_.tick.metrics();
+  wake_window_.take(m.wake_late_ns, wake_);
+  work_window_.take(m.work_ns, work_);
+  const std::uint64_t now = now_ns(), ticks = m.ticks.read(), contacts = m.contacts_sum.read(),
+                      skipped = m.points_skipped.read();
+  rate_hz_ = 1e9 * static_cast<double>(ticks - ticks_seen_) / static_cast<double>(now - rolled_ns_);
+  contacts_mean_ = ticks == ticks_seen_
+                       ? 0
+                       : static_cast<double>(contacts - contacts_seen_) / static_cast<double>(ticks - ticks_seen_);
+  skipped_ = skipped - skipped_seen_;
+  rolled_ns_ = now;
+  ticks_seen_ = ticks;
+  contacts_seen_ = contacts;
+  skipped_seen_ = skipped;
+}
+
+void NetStatistics::answer(const Exchange& x) {
+  waiting_.push_back(x);
+  if (waiting_.size() > 1) return;
+  Command probe;
+  probe.kind = Command::Kind::probe;
+  hub_.tick.post(probe, [this](const Notice& notice) {
+    for (const Exchange& waiting : std::exchange(waiting_, {})) {
+      v1::Reply reply;
+      fill(*reply.mutable_statistics(), notice.tick, notice.hash);
+      waiting.reply(std::move(reply));
+    }
+  });
+}
+
+void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t hash) const {
+  const TickMetrics& m = hub_.tick.metrics();
+  out.set_tick(tick);
+  out.set_sim_time_s(hub_.newest.sim_time);
+  out.set_real_time_factor(m.real_time_factor.read());
+  out.set_rate_hz(rate_hz_);
+  out.set_ticks_missed(m.points_skipped.read());
+  out.set_commands_dropped(hub_.tick.commands_dropped());
+  out.set_datagrams_refused(hub_.datagrams_refused);
+  set_histogram(out.mutable_wake_late_us(), wake_);
+  set_histogram(out.mutable_work_us(), work_);
+  HistogramData lifetime;
+  m.work_ns.copy(lifetime);
+  set_histogram(out.mutable_work_lifetime_us(), lifetime);
+  out.set_contacts_mean(contacts_mean_);
+  out.set_penetration_max_m(hub_.newest.report.depth_max);
+  out.set_kinetic_energy_j(hub_.newest.kinetic_energy);
+  hub_.sessions.for_each([&](const Session& session) { fill_client(session, *out.add_clients()); });
+  out.set_model(to_string(hub_.scene.contact_model));
+  out.set_scene(hub_.scene.name);
+  out.set_paused(hub_.paused);
+  out.set_lockstep(hub_.tick.lockstep());
+  out.set_scene_epoch(hub_.scene.epoch);
+  out.set_state_hash(hash);
+  out.set_build(hub_.options.build);
+  if (const Rights* rights = hub_.tick.rights()) {
+    std::string text;
+    for (std::size_t i = 0; i < rights->count; ++i) text.append(i == 0 ? "" : "\n").append(rights->list[i].text.data());
+    out.set_granted(text);
+  }
+  out.set_bodies(hub_.scene.model().bodies.size());
+  out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
+  for (const auto& [reason, count] : hub_.refused) {
+    v1::Parameter* p = out.add_refused_by_reason();
+    p->set_key(reason);
+    p->set_value(std::to_string(count));
+  }
+}
+
+void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& out) const {
+  out.set_name(session.name());
+  out.set_session(session.id());
+  out.set_address(hub_.realtime->address(session.slot()));
+  if (const auto c = hub_.connection(session.slot()); c && out.address().empty()) out.set_address(c->address());
+  out.set_role("control");
+  out.set_commands_received(session.counters.commands_received);
+  out.set_commands_applied(session.counters.commands_applied);
+  out.set_commands_refused(session.counters.commands_refused);
+  out.set_packets_sent(session.counters.packets_sent);
+  out.set_packets_dropped(session.counters.packets_dropped);
+  out.set_sequence_gaps(session.window.gaps());
+  for (int code = v1::VERDICT_SUPERSEDED; code <= v1::VerdictCode_MAX; ++code) {
+    const std::uint64_t count = session.counters.by_code[static_cast<std::size_t>(code)];
+    if (count == 0) continue;
+    v1::Parameter* p = out.add_refused_by_reason();
+    p->set_key(v1::VerdictCode_Name(static_cast<v1::VerdictCode>(code)));
+    p->set_value(std::to_string(count));
+  }
+  set_histogram(out.mutable_command_age_us(), session.command_age_ns);
+}
+
+std::string NetStatistics::status_line() const {
+  const auto us = [](const HistogramData& h, double p) { return 1e-3 * static_cast<double>(h.percentile(p)); };
+  const char* mode = hub_.tick.lockstep() ? "lockstep" : hub_.paused ? "paused" : "free run";
+  return fmt::format(
+      "{} {} | {:.0f} Hz x{:.3f} | wake p50 {:.0f} p99 {:.0f} us | work p50 {:.0f} p99 {:.0f} us | missed {} (+{}) | "
+      "contacts {:.0f} | clients {}",
+      hub_.scene.name, mode, rate_hz_, hub_.tick.metrics().real_time_factor.read(), us(wake_, 0.5), us(wake_, 0.99),
+      us(work_, 0.5), us(work_, 0.99), hub_.tick.metrics().points_skipped.read(), skipped_, contacts_mean_,
+      hub_.sessions.size());
+}
+
+}  // namespace tactus::net

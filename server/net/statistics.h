@@ -1,0 +1,32 @@
+// What the server measures about itself, over the last second and since start: for GetStatistics and the status line.
+#pragma once
+
+#include <string>
+
+#include "server/metrics/histogram.h"
+#include "server/net/requests.h"
+
+namespace tactus::net {
+
+class NetStatistics {
+ public:
+  explicit NetStatistics(Hub& hub);
+  // Once a second: closes the window.
+  void roll();
+  // Asks the tick for the present hash (one question at a time for all who wait), then replies.
+  void answer(const Exchange& x);
+  [[nodiscard]] std::string status_line() const;
+
+ private:
+  void fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t hash) const;
+  void fill_client(const Session& session, v1::ClientStatistics& out) const;
+
+  Hub& hub_;
+  HistogramWindow wake_window_, work_window_;
+  HistogramData wake_, work_;  // of the last full second
+  std::uint64_t rolled_ns_ = 0, ticks_seen_ = 0, contacts_seen_ = 0, skipped_seen_ = 0, skipped_ = 0;
+  double rate_hz_ = 0, contacts_mean_ = 0;
+  std::vector<Exchange> waiting_;
+};
+
+}  // namespace tactus::net

@@ -1,0 +1,112 @@
+#include "server/net/tick_port.h"
+
+#include <unistd.h>
+#include <asio/post.hpp>
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace tactus::net {
+
+TickPort::TickPort(asio::io_context& io, TickLink& link, TickLoop& loop)
+    : io_(io), link_(link), loop_(loop), wake_(io, dup(link.wake_fd)) {}
+
+void TickPort::start(Handlers handlers) {
+  handlers_ = std::move(handlers);
+  wait();
+}
+
+void TickPort::stop() {
+  asio::error_code ignored;
+  wake_.close(ignored);
+}
+
+void TickPort::wait() {
+  wake_.async_wait(asio::posix::stream_descriptor::wait_read, [this](asio::error_code error) {
+    if (error) return;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = read(wake_.native_handle(), &count, sizeof count);
+    flush_backlog();
+    drain();
+    wait();
+  });
+}
+
+bool TickPort::push_wrench(std::span<const Command> rows) {
+  if (link_.commands.push(rows)) return true;
+  link_.commands_dropped.add();
+  return false;
+}
+
+void TickPort::post(Command command, Completion then) {
+  command.ticket = next_ticket_++;
+  if (then) waiting_.emplace(command.ticket, std::move(then));
+  backlog_.push_back(command);
+  flush_backlog();
+  if (lockstep_) schedule_serve();
+}
+
+void TickPort::schedule_serve() {
+  if (serving_) return;
+  serving_ = true;
+  asio::post(io_, [this] {
+    serving_ = false;
+    if (lockstep_) serve();
+  });
+}
+
+void TickPort::flush_backlog() {
+  while (!backlog_.empty() && link_.commands.push(backlog_.front())) backlog_.pop_front();
+}
+
+void TickPort::drain() {
+  Notice notice;
+  while (link_.notices.pop(notice)) dispatch(notice);
+  while (const StateSlot* slot = link_.states.begin_read()) {
+    handlers_.state(*slot);
+    link_.states.release();
+  }
+}
+
+void TickPort::dispatch(const Notice& notice) {
+  if (notice.kind == Notice::Kind::verdict) return handlers_.verdict(notice);
+  if (notice.kind != Notice::Kind::done) return handlers_.event(notice);
+  const auto it = waiting_.find(notice.ticket);
+  if (it == waiting_.end()) return;
+  const Completion then = std::move(it->second);
+  waiting_.erase(it);
+  then(notice);
+}
+
+void TickPort::take_world() {
+  TACTUS_ASSERT(!lockstep_);
+  loop_.wait_for_world();
+  lockstep_ = true;
+  schedule_serve();  // what the tick thread left in the ring
+}
+
+void TickPort::give_world_back() {
+  TACTUS_ASSERT(lockstep_);
+  lockstep_ = false;
+  loop_.return_world();
+}
+
+void TickPort::run_tick() {
+  TACTUS_ASSERT(lockstep_);
+  flush_backlog();
+  loop_.grant_tick();
+  drain();
+}
+
+void TickPort::serve() {
+  TACTUS_ASSERT(lockstep_);
+  // The tick takes one costly command at a time.
+  do {
+    flush_backlog();
+    loop_.serve();
+    drain();
+  } while (lockstep_ && (!backlog_.empty() || link_.commands.size() > 0));
+}
+
+}  // namespace tactus::net

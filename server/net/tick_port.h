@@ -1,0 +1,64 @@
+// Net's side of the link to the tick thread: sends commands, hands completions to whoever waits for them, and passes
+// states and events on.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <deque>
+#include <functional>
+#include <span>
+#include <unordered_map>
+
+#include "server/realtime/tick_loop.h"
+
+namespace tactus::net {
+
+class TickPort {
+ public:
+  struct Handlers {
+    std::function<void(const Notice&)> verdict, event;  // event: channel_expired, body_frozen, fault
+    std::function<void(const StateSlot&)> state;
+  };
+  using Completion = std::function<void(const Notice&)>;
+
+  TickPort(asio::io_context& io, TickLink& link, TickLoop& loop);
+  void start(Handlers handlers);
+  void stop();
+
+  // Rows of one datagram. False: the ring is full (counted).
+  bool push_wrench(std::span<const Command> rows);
+  // Any other command; never lost: waits in a queue of its own while the ring is full. `then` gets its done notice.
+  void post(Command command, Completion then = nullptr);
+
+  // --- Lockstep: the world is lent to this thread.
+  [[nodiscard]] bool lockstep() const { return lockstep_; }
+  void take_world();  // after done(lockstep_on), or at start
+  void give_world_back();
+  void run_tick();  // one tick, and all that came of it
+  void serve();     // commands only
+  [[nodiscard]] const World& world() const { return loop_.world(); }
+
+  [[nodiscard]] const TickMetrics& metrics() const { return loop_.metrics(); }
+  [[nodiscard]] const Rights* rights() const { return loop_.rights(); }
+  [[nodiscard]] std::uint64_t commands_dropped() const { return link_.commands_dropped.read(); }
+
+ private:
+  void wait();
+  void flush_backlog();
+  void schedule_serve();
+  void drain();
+  void dispatch(const Notice& notice);
+
+  asio::io_context& io_;
+  TickLink& link_;
+  TickLoop& loop_;
+  asio::posix::stream_descriptor wake_;
+  Handlers handlers_;
+  std::deque<Command> backlog_;
+  std::unordered_map<std::uint64_t, Completion> waiting_;  // by ticket
+  std::uint64_t next_ticket_ = 1;
+  bool lockstep_ = false, serving_ = false;
+};
+
+}  // namespace tactus::net

@@ -1,0 +1,97 @@
+// The tick's last words: the state into the next slot, one eventfd write.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/check.h"
+#include "server/realtime/tick_loop.h"
+
+namespace tactus {
+
+void TickLoop::publish(const Wake& wake) noexcept {
+  ++beat_;
+  StateSlot* slot = link_.states.begin_write();
+  if (slot != nullptr) {
+    fill(*slot, wake);
+    link_.states.commit();
+  } else {
+    metrics_.states_dropped.add();
+  }
+  if (!wake.granted) signal_net();
+}
+
+void TickLoop::fill(StateSlot& slot, const Wake& wake) noexcept {
+  const State& state = world_->state();
+  StateFrame& f = slot.frame;
+  f.beat = beat_;
+  f.tick = state.tick;
+  f.epoch = epoch_;
+  f.advanced = advanced_;
+  f.sim_time = state.time;
+  f.tick_start_ns = wake.start_ns;
+  f.status_bits = status_bits(wake);
+  commands_dropped_seen_ = link_.commands_dropped.read();
+  f.real_time_factor = factor_now_;
+  f.ticks_missed = missed_;
+  f.report = report_;
+  f.kinetic_energy = kinetic_energy(world_->model(), state);
+  f.work_us = 1e-3f * static_cast<float>(last_work_ns_);
+  f.wake_late_us = wake.granted ? 0.0f : 1e-3f * static_cast<float>(wake.start_ns - wake.deadline_ns);
+  fill_columns(slot);
+}
+
+std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
+  std::uint32_t bits = 0;
+  if (paused_ && !lockstep_) bits |= kStatusPaused;
+  if (lockstep_) bits |= kStatusLockstep;
+  if (report_.points_dropped + report_.pairs_dropped > 0) bits |= kStatusContactsDropped;
+  if (report_.sweeps_exhausted + report_.solver_failures > 0) bits |= kStatusUnconverged;
+  if (any_frozen_) bits |= kStatusBodyFrozen;
+  if (wake.late) bits |= kStatusLateTick;
+  if (link_.commands_dropped.read() != commands_dropped_seen_) bits |= kStatusCommandsDropped;
+  if (fault_) bits |= kStatusFault;
+  return bits;
+}
+
+void TickLoop::fill_columns(StateSlot& slot) noexcept {
+  const Model& model = world_->model();
+  const State& state = world_->state();
+  const std::uint32_t n = state.body_count();
+  TACTUS_ASSERT(6 * static_cast<std::size_t>(n) <= slot.velocity.size());
+  slot.frame.body_count = n;
+  for (BodyIndex b = 0; b < n; ++b) {
+    const Pose X_WB = body_pose(model, state, b);
+    const SpatialVelocity V_WB = body_velocity(model, state, b);
+    const std::array<double, 7> pose{X_WB.p.x(), X_WB.p.y(), X_WB.p.z(), X_WB.q.w(),
+                                     X_WB.q.x(), X_WB.q.y(), X_WB.q.z()};
+    const std::array<double, 6> velocity{V_WB.v.x(), V_WB.v.y(), V_WB.v.z(), V_WB.w.x(), V_WB.w.y(), V_WB.w.z()};
+    std::memcpy(&slot.pose[7 * static_cast<std::size_t>(b)], pose.data(), sizeof pose);
+    std::memcpy(&slot.velocity[6 * static_cast<std::size_t>(b)], velocity.data(), sizeof velocity);
+  }
+  std::fill_n(slot.wrench.begin(), 6 * static_cast<std::size_t>(n), 0.0);
+  for (std::uint32_t i = 0; i < output_count_; ++i) {
+    const SpatialForce& F = outputs_[i].F_Bcm_W;
+    const std::array<double, 6> wrench{F.force.x(), F.force.y(), F.force.z(), F.torque.x(), F.torque.y(), F.torque.z()};
+    std::memcpy(&slot.wrench[6 * static_cast<std::size_t>(outputs_[i].body)], wrench.data(), sizeof wrench);
+  }
+  const ContactSet& contacts = world_->contacts();
+  std::uint32_t rows = 0;
+  for (std::uint32_t m = 0; m < contacts.manifold_count; ++m) {
+    const Manifold& manifold = contacts.manifolds[m];
+    for (std::uint32_t p = manifold.first; p < manifold.first + manifold.count && rows < slot.contacts.size(); ++p) {
+      const ContactPoint& point = contacts.points[p];
+      const Vec3& force = world_->contact_force(p);
+      ContactRow& row = slot.contacts[rows++];
+      row.body_a = manifold.body_a;
+      row.body_b = manifold.body_b;
+      const Vec3 &c = point.p_WC, &nhat = manifold.nhat_BA_W;
+      row.value = {static_cast<float>(c.x()),      static_cast<float>(c.y()),     static_cast<float>(c.z()),
+                   static_cast<float>(nhat.x()),   static_cast<float>(nhat.y()),  static_cast<float>(nhat.z()),
+                   static_cast<float>(force.x()),  static_cast<float>(force.y()), static_cast<float>(force.z()),
+                   static_cast<float>(point.depth)};
+    }
+  }
+  slot.frame.contact_count = rows;
+}
+
+}  // namespace tactus

@@ -1,0 +1,50 @@
+// Ring of preallocated state slots, one producer (the tick) and one consumer (net; the recorder has a ring of its own).
+// Filled and read in place. When the consumer has fallen behind by all slots, the newest state is dropped and counted
+// by the producer.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "server/realtime/messages.h"
+
+namespace tactus {
+
+class StateRing {
+ public:
+  static constexpr std::size_t kSlots = 8;
+
+  StateRing(std::uint32_t bodies, std::uint32_t contacts) : slots_(kSlots) {
+    for (StateSlot& slot : slots_) {
+      slot.pose.resize(7 * static_cast<std::size_t>(bodies));
+      slot.velocity.resize(6 * static_cast<std::size_t>(bodies));
+      slot.wrench.resize(6 * static_cast<std::size_t>(bodies));
+      slot.contacts.resize(contacts);
+    }
+  }
+
+  // Producer: the slot to fill, or null when all are taken. commit() hands it over.
+  StateSlot* begin_write() noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    if (head - tail_.load(std::memory_order_acquire) == kSlots) return nullptr;
+    return &slots_[head % kSlots];
+  }
+  void commit() noexcept { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+  // Consumer: the oldest unread slot, or null. release() gives it back.
+  const StateSlot* begin_read() noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail == head_.load(std::memory_order_acquire)) return nullptr;
+    return &slots_[tail % kSlots];
+  }
+  void release() noexcept { tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+ private:
+  std::vector<StateSlot> slots_;
+  alignas(64) std::atomic<std::uint64_t> head_{0};
+  alignas(64) std::atomic<std::uint64_t> tail_{0};
+};
+
+}  // namespace tactus

@@ -1,0 +1,195 @@
+// The tick's first half: what came in becomes state of the loop, and wrenches on the world.
+#include <utility>
+
+#include "core/check.h"
+#include "server/realtime/clock.h"
+#include "server/realtime/tick_loop.h"
+
+namespace tactus {
+namespace {
+
+// Commands that may touch all of the state (copy, hash, swap): at most this many a tick, so that no client can stretch
+// one.
+constexpr int kHeavyPerTick = 1;
+
+bool is_heavy(Command::Kind kind) noexcept {
+  return kind != Command::Kind::wrench && kind != Command::Kind::drop_channel;
+}
+
+}  // namespace
+
+JudgeContext TickLoop::judge_context(const Wake& wake) const noexcept {
+  // The tick in progress carries the number of the state it will publish.
+  return {world_->state().tick + 1, wake.start_ns, epoch_, wake.granted};
+}
+
+// Takes what has arrived, up to one ring's worth; stops early when notices would not fit. Rows of one datagram stay
+// together.
+void TickLoop::drain_commands(const Wake& wake) noexcept {
+  const std::size_t waiting = link_.commands.size();
+  int heavy = 0;
+  bool inside_datagram = false;
+  Command command;
+  for (std::size_t taken = 0; taken < waiting || inside_datagram; ++taken) {
+    if (!inside_datagram && (link_.notices.size() > link_.notices.capacity() / 2 || heavy == kHeavyPerTick)) break;
+    if (!link_.commands.pop(command)) break;
+    if (command.kind == Command::Kind::wrench) {
+      pending_.add(command, judge_context(wake));
+      inside_datagram = !command.last_row;
+    } else {
+      TACTUS_ASSERT(!inside_datagram);
+      heavy += is_heavy(command.kind) ? 1 : 0;
+      handle(command, wake);
+    }
+  }
+  pending_.expire(judge_context(wake));
+}
+
+void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
+  Notice out = done(command);
+  switch (command.kind) {
+    case Command::Kind::drop_channel:
+      if (command.epoch == epoch_) {
+        pending_.drop(command.row.body, judge_context(wake));
+        channels_.release(command.row.body, channel_tick_);
+      }
+      return;
+    case Command::Kind::pause:
+      paused_ = true;
+      break;
+    case Command::Kind::resume:
+      if (steps_left_ > 0) notify(done(step_command_));
+      steps_left_ = 0;
+      paused_ = false;
+      break;
+    case Command::Kind::step:
+      out.ok = paused_ && steps_left_ == 0 && command.value > 0;
+      if (!out.ok) break;
+      steps_left_ = command.value;
+      step_command_ = command;
+      return;
+    case Command::Kind::lockstep_on:
+      if (steps_left_ > 0) notify(done(step_command_));
+      steps_left_ = 0;
+      lockstep_ = true;
+      break;
+    default:
+      handle_world(command, out);
+  }
+  out.tick = world_->state().tick;
+  notify(out);
+}
+
+// The kinds that change or read the world itself.
+void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
+  switch (command.kind) {
+    case Command::Kind::swap_world:
+      TACTUS_ASSERT(command.world != nullptr);
+      TACTUS_ASSERT(command.world->model().bodies.size() <= options_.bodies);
+      pending_.drop_all({world_->state().tick, now_ns(), epoch_, lockstep_});
+      out.world = world_.release();
+      world_.reset(command.world);
+      epoch_ = static_cast<std::uint32_t>(command.value);
+      world_replaced();
+      break;
+    case Command::Kind::reset:
+      world_->reset();
+      world_replaced();
+      break;
+    case Command::Kind::restore:
+      out.state = command.state;
+      out.ok = world_->restore(*command.state);
+      if (out.ok) world_replaced();
+      break;
+    case Command::Kind::snapshot:
+      out.state = command.state;
+      world_->snapshot(*command.state);
+      break;
+    case Command::Kind::set_model:
+      out.ok = world_->set_model(static_cast<ContactModelKind>(command.value));
+      break;
+    case Command::Kind::set_parameters:
+      world_->set_parameters(*command.parameters);
+      break;
+    default:
+      break;
+  }
+  out.hash = world_->hash();
+}
+
+// A jump of the state: no command of before acts in it.
+void TickLoop::world_replaced() noexcept {
+  channels_.clear(world_->model().step);
+  output_count_ = 0;
+  report_ = StepReport{};
+  any_frozen_ = false;
+  for (const std::uint8_t frozen : world_->state().frozen) any_frozen_ = any_frozen_ || frozen != 0;
+  regrid_ = regrid_ || static_cast<std::uint64_t>(1e9 * world_->model().step + 0.5) != grid_.period_ns();
+}
+
+bool TickLoop::world_moves(bool granted) noexcept {
+  if (granted) return true;
+  if (lockstep_) return false;
+  if (!paused_) return true;
+  if (steps_left_ > 0) return true;
+  ++channel_tick_;  // deadlines pass while paused, too: no old force waits for the resume
+  output_count_ = 0;
+  return false;
+}
+
+// Watchdog: new commands take their channels; channels past their deadline ramp to zero, which is said once.
+void TickLoop::watch_deadlines(const Wake& wake) noexcept {
+  const JudgeContext context = judge_context(wake);
+  const Model& model = world_->model();
+  pending_.settle(context, model, world_->state(), channel_tick_, model.step, channels_);
+  output_count_ = channels_.evaluate(channel_tick_, model, world_->state(), outputs_);
+  ++channel_tick_;
+  for (std::uint32_t i = 0; i < output_count_; ++i) {
+    if (!outputs_[i].expired_now) continue;
+    Notice notice;
+    notice.kind = Notice::Kind::channel_expired;
+    notice.body = outputs_[i].body;
+    notice.tick = context.tick;
+    notify(notice);
+  }
+}
+
+void TickLoop::apply_commands() noexcept {
+  for (std::uint32_t i = 0; i < output_count_; ++i) world_->apply(outputs_[i].body, outputs_[i].F_Bcm_W);
+}
+
+void TickLoop::step_world() noexcept {
+  const std::uint64_t before = now_ns();
+  report_ = world_->step();
+  step_ns_ = now_ns() - before;
+  if (report_.bodies_frozen > 0) {
+    any_frozen_ = true;
+    Notice notice;
+    notice.kind = Notice::Kind::body_frozen;
+    notice.body = report_.frozen_body;
+    notice.tick = world_->state().tick;
+    notify(notice);
+  }
+  if (steps_left_ > 0 && --steps_left_ == 0) {
+    Notice out = done(step_command_);
+    out.hash = world_->hash();
+    notify(out);
+  }
+}
+
+Notice TickLoop::done(const Command& command) const noexcept {
+  Notice out;
+  out.kind = Notice::Kind::done;
+  out.command = command.kind;
+  out.client = command.client;
+  out.ticket = command.ticket;
+  out.tick = world_->state().tick;
+  return out;
+}
+
+void TickLoop::notify(const Notice& notice) noexcept {
+  const bool pushed = link_.notices.push(notice);
+  TACTUS_ASSERT(pushed);
+}
+
+}  // namespace tactus

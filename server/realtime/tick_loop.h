@@ -1,0 +1,147 @@
+// The tick thread: owns the World and lets it beat. wait -> drain -> watch -> apply -> step -> publish -> account.
+//
+// In free run everything here but start(), join(), request_stop(), metrics() and rights() belongs to the tick thread.
+// In lockstep the tick thread lends the world to the net thread, which calls grant_tick() and serve() inline, and
+// sleeps until return_world(). From the first tick on: no allocation, lock, log or exception; no syscall but the sleep
+// and one eventfd write.
+#pragma once
+
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/actuation/wrench_channels.h"
+#include "core/world.h"
+#include "server/metrics/counter.h"
+#include "server/metrics/histogram.h"
+#include "server/realtime/link.h"
+#include "server/realtime/pace.h"
+#include "server/realtime/pending_commands.h"
+#include "server/realtime/rights.h"
+
+namespace tactus {
+
+struct TickOptions {
+  RightsWanted rights;
+  std::uint32_t bodies = 1024;  // the largest scene that may ever be swapped in
+  std::uint64_t spin_ns = 0;    // busy-wait at the end of each sleep: less jitter for more processor time
+  std::uint64_t interleave_bare_ns =
+      0;                  // measurement: alternate blocks of this length with a bare loop that only sleeps. 0 = off
+  bool lockstep = false;  // start with the world lent to net
+};
+
+// Written by whoever ticks (in lockstep: net), read by any thread.
+struct TickMetrics {
+  Histogram wake_late_ns;                                  // wake-up after the grid point
+  Histogram work_ns;                                       // wake-up to the end of publish
+  Histogram step_ns;                                       // World::step alone
+  Counter ticks;                                           // steps of the world
+  Counter late_ticks;                                      // beats that ended after the next grid point
+  Counter points_skipped;                                  // grid points that had no beat
+  Counter states_dropped;                                  // net was eight states behind
+  Counter contacts_sum;                                    // over all ticks, for means
+  Counter bare_beats, bare_late, block_beats, block_late;  // interleave measurement
+  Gauge real_time_factor;
+};
+
+class TickLoop {
+ public:
+  // The world must fit options.bodies. epoch names the scene.
+  TickLoop(const TickOptions& options, TickLink& link, std::unique_ptr<World> world, std::uint32_t epoch);
+  ~TickLoop();
+  TickLoop(const TickLoop&) = delete;
+  TickLoop& operator=(const TickLoop&) = delete;
+
+  // False when the thread could not be created.
+  [[nodiscard]] bool start() noexcept;
+  void request_stop() noexcept;
+  void join() noexcept;
+
+  [[nodiscard]] const TickMetrics& metrics() const noexcept { return metrics_; }
+  // What the tick thread asked for and got; null until it has asked.
+  [[nodiscard]] const Rights* rights() const noexcept {
+    return rights_known_.load(std::memory_order_acquire) ? &rights_ : nullptr;
+  }
+
+  // --- Lockstep; net thread only, after Notice done(lockstep_on) or a start in lockstep, wait_for_world() first.
+  void wait_for_world() noexcept;  // blocks for the microseconds until the tick thread has let go
+  void grant_tick() noexcept;      // one tick, now
+  void serve() noexcept;           // commands only; publishes, but does not step
+  void return_world() noexcept;    // the tick thread goes on from here
+  [[nodiscard]] const World& world() const noexcept { return *world_; }
+
+  // After an assertion on the tick thread: publishes FAULT and zero force, and gives net a moment to send it. Best
+  // effort.
+  void publish_fault() noexcept;
+
+ private:
+  struct Wake {
+    std::uint64_t deadline_ns = 0, start_ns = 0;
+    bool granted = false;  // called by net; no sleep, no lateness
+    bool late = false;     // began after the next grid point
+  };
+  enum class Owner : std::uint32_t { tick, net };
+
+  static void* thread_main(void* self) noexcept;
+  void run() noexcept;
+  void tick(bool granted, bool may_move) noexcept;
+  Wake sleep_to_grid_point() noexcept;
+  void account(const Wake& wake) noexcept;
+  [[nodiscard]] bool in_bare_block() const noexcept;
+  void bare_tick() noexcept;
+  void lend_world() noexcept;
+  void signal_net() noexcept;
+
+  // tick_commands.cc
+  void drain_commands(const Wake& wake) noexcept;
+  void handle(const Command& command, const Wake& wake) noexcept;
+  void handle_world(const Command& command, Notice& done) noexcept;
+  void watch_deadlines(const Wake& wake) noexcept;
+  void apply_commands() noexcept;
+  void step_world() noexcept;
+  void world_replaced() noexcept;
+  void notify(const Notice& notice) noexcept;
+  [[nodiscard]] JudgeContext judge_context(const Wake& wake) const noexcept;
+  [[nodiscard]] bool world_moves(bool granted) noexcept;
+  [[nodiscard]] Notice done(const Command& command) const noexcept;
+
+  // publish.cc
+  void publish(const Wake& wake) noexcept;
+  void fill(StateSlot& slot, const Wake& wake) noexcept;
+  void fill_columns(StateSlot& slot) noexcept;
+  [[nodiscard]] std::uint32_t status_bits(const Wake& wake) const noexcept;
+
+  const TickOptions options_;
+  TickLink& link_;
+  std::unique_ptr<World> world_;
+  std::uint32_t epoch_;
+
+  PendingCommands pending_;
+  WrenchChannels channels_;
+  std::vector<ChannelOutput> outputs_;  // acting in this tick
+  std::uint32_t output_count_ = 0;
+  std::uint64_t channel_tick_ = 0;  // ticks, and beats while paused
+  StepReport report_;
+
+  Grid grid_;
+  RealTimeFactor factor_;
+  bool paused_ = false, lockstep_ = false, advanced_ = false, any_frozen_ = false, fault_ = false, regrid_ = true;
+  std::uint64_t steps_left_ = 0;
+  Command step_command_;  // answered when steps_left_ reaches 0
+  std::uint64_t beat_ = 0, missed_ = 0, last_work_ns_ = 0, step_ns_ = 0, commands_dropped_seen_ = 0;
+  std::uint64_t first_start_ns_ = 0;
+  float factor_now_ = 1;
+
+  TickMetrics metrics_;
+  Rights rights_;
+  std::atomic<bool> rights_known_{false}, stop_{false};
+  std::atomic<Owner> owner_;
+  pthread_t thread_{};
+  bool started_ = false;
+};
+
+}  // namespace tactus

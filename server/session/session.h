@@ -1,0 +1,141 @@
+// One client as the server sees it: identity, key, sequence window, subscriptions, link quality, last verdicts. No
+// socket, no clock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/dynamics/model.h"
+#include "proto/seal.h"
+#include "server/metrics/histogram.h"
+#include "server/session/rate_cap.h"
+#include "server/session/replay_window.h"
+
+namespace tactus {
+
+// As in server/realtime/messages.h; repeated here so that this room needs no other.
+using ClientSlot = std::uint16_t;
+
+inline constexpr std::size_t kVerdictCodes = 20;  // proto VerdictCode, all below this
+
+// One row of proto's verdict columns.
+struct VerdictRecord {
+  std::uint64_t sequence = 0, tick = 0;
+  std::uint32_t code = 0, age_us = 0, item = 0;
+};
+
+// What a client asked to see.
+struct SubscriptionSpec {
+  std::uint32_t id = 0;
+  std::vector<BodyIndex> bodies;       // ascending
+  std::vector<std::uint8_t> has_body;  // by body index
+  bool velocity = false, wrench = false, contacts = false, single_precision = false;
+  std::uint32_t decimation = 1;
+};
+
+class Subscriber {
+ public:
+  explicit Subscriber(SubscriptionSpec spec) : spec_(std::move(spec)) {}
+  [[nodiscard]] const SubscriptionSpec& spec() const noexcept { return spec_; }
+  // Every decimation-th tick; while the world stands still (paused), every decimation-th beat.
+  bool due(std::uint64_t tick, std::uint64_t beat, bool advanced) noexcept;
+
+ private:
+  SubscriptionSpec spec_;
+  std::uint64_t last_tick_ = ~std::uint64_t{0}, last_beat_ = 0;
+};
+
+// The newest datagram of this client that the server has seen.
+struct Echo {
+  std::uint64_t client_send_ns = 0, server_recv_ns = 0, sequence = 0;
+};
+
+struct LinkCounters {
+  std::uint64_t commands_received = 0, commands_applied = 0, commands_refused = 0;
+  std::uint64_t packets_sent = 0, packets_dropped = 0;
+  std::array<std::uint64_t, kVerdictCodes> by_code{};  // every verdict given
+};
+
+class Session {
+ public:
+  Session(ClientSlot slot, std::uint32_t id, std::string name, const wire::Key& key, bool by_token, const RateCap& cap)
+      : window(), cap_udp(cap), sealer(key), slot_(slot), id_(id), name_(std::move(name)), by_token_(by_token) {}
+
+  [[nodiscard]] ClientSlot slot() const noexcept { return slot_; }
+  [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] bool by_token() const noexcept { return by_token_; }  // may take over
+
+  // Remembers a verdict, counts it. The last 8 are repeated in each state packet, newest first.
+  void add_verdict(const VerdictRecord& verdict) noexcept;
+  [[nodiscard]] std::span<const VerdictRecord> verdicts() const noexcept { return {verdicts_.data(), verdict_count_}; }
+
+  void saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] const Echo& echo() const noexcept { return echo_; }
+  // Streams only to a client that was heard in the last 5 s.
+  [[nodiscard]] bool is_heard(std::uint64_t now_ns) const noexcept {
+    return last_heard_ns_ != 0 && now_ns < last_heard_ns_ + 5'000'000'000u;
+  }
+
+  // Null when there are `limit` of them already.
+  Subscriber* subscribe(SubscriptionSpec spec, std::size_t limit);
+  bool unsubscribe(std::uint32_t subscription);
+
+  std::uint64_t next_sequence() noexcept { return ++sequence_out_; }
+
+  ReplayWindow window;
+  RateCap cap_udp;
+  wire::Sealer sealer;  // datagrams
+  LinkCounters counters;
+  HistogramData command_age_ns;
+  std::vector<std::unique_ptr<Subscriber>> subscriptions;
+
+ private:
+  ClientSlot slot_;
+  std::uint32_t id_;
+  std::string name_;
+  bool by_token_;
+  Echo echo_;
+  std::uint64_t last_heard_ns_ = 0, sequence_out_ = 0;
+  std::uint32_t next_subscription_ = 1;
+  std::array<VerdictRecord, wire::kVerdictsRepeated> verdicts_{};
+  std::size_t verdict_count_ = 0;
+};
+
+// Slots of all clients. A slot names index and generation, so that what is still under way for a client that has left
+// never reaches the one that took its place.
+class SessionTable {
+ public:
+  explicit SessionTable(std::size_t limit);
+
+  // A free slot's name, or nothing when the server is full. put() fills it.
+  [[nodiscard]] std::optional<ClientSlot> reserve() noexcept;
+  Session& put(std::unique_ptr<Session> session);
+  void remove(ClientSlot slot) noexcept;
+  [[nodiscard]] Session* find(ClientSlot slot) noexcept;
+  [[nodiscard]] Session* find_id(std::uint32_t id) noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (auto& entry : entries_) {
+      if (entry.session) visit(*entry.session);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::unique_ptr<Session> session;
+    std::uint8_t generation = 0;
+    bool reserved = false;
+  };
+  [[nodiscard]] Entry* entry(ClientSlot slot) noexcept;
+  std::vector<Entry> entries_;
+  std::size_t size_ = 0, next_ = 0;
+};
+
+}  // namespace tactus

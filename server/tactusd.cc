@@ -1,0 +1,156 @@
+// tactusd: the 1 kHz rigid-contact server. Reads flags and config, builds the scene, starts the tick thread, and is the
+// net thread.
+#include <spdlog/async.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <asio/signal_set.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "core/check.h"
+#include "server/config.h"
+#include "server/flags.h"
+#include "server/net/server.h"
+#include "server/realtime/clock.h"
+
+namespace {
+
+using namespace tactus;
+
+// Asynchronous, dropping the oldest when the terminal is slow: a log line never delays the net thread.
+void start_log(const ServerConfig& config) {
+  spdlog::init_thread_pool(1024, 1);
+  auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto logger = std::make_shared<spdlog::async_logger>("tactusd", sink, spdlog::thread_pool(),
+                                                       spdlog::async_overflow_policy::overrun_oldest);
+  logger->set_pattern("%H:%M:%S.%e %l %v");
+  logger->set_level(spdlog::level::from_str(config.log_level));
+  spdlog::set_default_logger(logger);
+}
+
+std::string scene_path(const ServerConfig& config) {
+  if (std::filesystem::is_regular_file(config.scene)) return config.scene;
+  const std::string named = config.net.scenes_dir + "/" + config.scene + ".toml";
+  if (std::filesystem::is_regular_file(named)) return named;
+  throw InputError("scene '" + config.scene + "': neither a file nor a name in " + config.net.scenes_dir);
+}
+
+net::LoadedScene load_first_scene(const ServerConfig& config, const std::string& path) {
+  net::LoadRequest request{
+      std::filesystem::path(path).stem().string(), path, config.set, 0, config.net.limits, config.net.rate_hz};
+  if (!config.model.empty()) request.set.emplace_back("model", config.model);
+  return net::load(request);
+}
+
+void say_rights(const TickLoop& loop, int net_priority) {
+  const std::uint64_t give_up = now_ns() + 5'000'000'000u;
+  while (loop.rights() == nullptr && now_ns() < give_up) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const Rights* rights = loop.rights();
+  if (rights == nullptr) return;
+  const Rights helper = ask_for_helper_rights(net_priority, rights->cpu);
+  for (const Rights* r : {rights, &helper}) {
+    for (std::size_t i = 0; i < r->count; ++i) {
+      spdlog::log(r->list[i].granted ? spdlog::level::info : spdlog::level::warn, "{}", r->list[i].text.data());
+    }
+  }
+  if (!rights->all_granted)
+    spdlog::warn("running without all real-time rights: ticks may be late; each late tick is counted");
+}
+
+void say_what_is_missing(const ServerConfig& config) {
+  if (config.web_port != 0) spdlog::warn("--web-port: this build has no web server yet; the flag is ignored");
+  if (!config.record.empty()) spdlog::warn("--record: this build cannot record yet; the flag is ignored");
+  if (!config.replay.empty()) spdlog::warn("--replay: this build cannot replay yet; the flag is ignored");
+}
+
+void print_interleaved(const TickOptions& options, const TickMetrics& m) {
+  if (options.interleave_bare_ns == 0) return;
+  std::printf(
+      "{\"interleave_bare_s\": %g, \"simulation\": {\"beats\": %llu, \"misses\": %llu}, \"bare\": {\"beats\": %llu, "
+      "\"misses\": %llu}}\n",
+      1e-9 * static_cast<double>(options.interleave_bare_ns), static_cast<unsigned long long>(m.block_beats.read()),
+      static_cast<unsigned long long>(m.block_late.read()), static_cast<unsigned long long>(m.bare_beats.read()),
+      static_cast<unsigned long long>(m.bare_late.read()));
+}
+
+void say_goodbye(const TickMetrics& m) {
+  HistogramData work, wake, step;
+  m.work_ns.copy(work);
+  m.wake_late_ns.copy(wake);
+  m.step_ns.copy(step);
+  const auto us = [](const HistogramData& h, double p) { return 1e-3 * static_cast<double>(h.percentile(p)); };
+  spdlog::info(
+      "{} ticks, {} grid points missed | wake p50 {:.1f} p99 {:.1f} | work p50 {:.1f} p99 {:.1f} | step p50 {:.1f} p99 "
+      "{:.1f} us | states dropped {}",
+      m.ticks.read(), m.points_skipped.read(), us(wake, 0.5), us(wake, 0.99), us(work, 0.5), us(work, 0.99),
+      us(step, 0.5), us(step, 0.99), m.states_dropped.read());
+}
+
+int serve(const ServerConfig& config) {
+  const std::string path = scene_path(config);
+  net::LoadedScene scene = load_first_scene(config, path);
+  const World& world = *scene.world;
+  const std::uint32_t epoch = net::random_u32();
+  TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
+  TickLoop loop(config.tick, link, std::move(scene.world), epoch);
+
+  asio::io_context io(1);
+  net::NetServer server(io, config.net, link, loop, path);
+  asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&](asio::error_code error, int signal) {
+    if (!error) server.stop(signal == SIGINT ? "interrupted (SIGINT)" : "terminated (SIGTERM)");
+  });
+  asio::steady_timer duration(io);
+  if (config.duration_s > 0) {
+    duration.expires_after(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(config.duration_s)));
+    duration.async_wait([&](asio::error_code error) {
+      if (!error) server.stop("the duration asked for is over");
+    });
+  }
+  if (config.status_line) server.on_second = [](const std::string& line) { spdlog::info("{}", line); };
+  if (!loop.start()) throw InputError("the tick thread could not be created: see ulimit -u and -v");
+  say_rights(loop, config.tick.lockstep ? 0 : config.net.priority);
+  say_what_is_missing(config);
+  server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep);
+  std::printf("tactusd: listening control=%s:%u realtime=%u\n", config.net.listen.c_str(), server.control_port(),
+              server.realtime_port());
+  std::fflush(stdout);
+  io.run();
+  loop.request_stop();
+  loop.join();
+  say_goodbye(loop.metrics());
+  print_interleaved(config.tick, loop.metrics());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ServerConfig config;
+  int status = 0;
+  try {
+    if (!parse_flags(argc, argv, config, status)) return status;
+    finish_config(config);
+    start_log(config);
+    status = serve(config);
+  } catch (const asio::system_error& e) {
+    std::fprintf(stderr, "tactusd: %s\n", e.what());
+    if (e.code() == asio::error::address_in_use) {
+      std::fprintf(stderr,
+                   "tactusd: another program (another tactusd?) has that port: stop it (ss -ltnup shows it), or choose "
+                   "others with --control-port and --realtime-port (0 = any free one)\n");
+    }
+    status = 1;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tactusd: %s\n", e.what());
+    status = 1;
+  }
+  std::fflush(stdout);
+  spdlog::shutdown();
+  return status;
+}
