@@ -230,9 +230,9 @@ void automatic_gains(const Gains& gains, double h, const Kinematics& kinematics,
     L += n_a * mode_bound(ka, lever_of(r_a + patch.mean, r_a + patch.pressure, c.nhat_BA_W), patch.spread);
   if (kb.inv_mass > 0)
     L += n_b * mode_bound(kb, lever_of(r_b + patch.mean, r_b + patch.pressure, c.nhat_BA_W), patch.spread);
-  TACTUS_ASSERT(L > 0);
-  c.kp = gains.alpha / (h * h * L);
-  c.kv = gains.beta / (h * L);
+  // Neither can move (a frozen body on the floor): no force is needed.
+  c.kp = L > 0 ? gains.alpha / (h * h * L) : 0;
+  c.kv = L > 0 ? gains.beta / (h * L) : 0;
 }
 
 }  // namespace tactus
