@@ -55,6 +55,9 @@ void check_physical(const MassProperties& m, const StrictTable& source) {
 }  // namespace
 
 void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
+  // Finite numbers of a generator can still add up to something that is not.
+  if (!spec.X_WB.p.allFinite() || !(std::abs(spec.X_WB.q.norm() - 1) < 1e-9))
+    source.fail("position_m", "found a pose that is not finite, expected one that is (of body \"" + spec.name + "\")");
   if (!is_name(spec.name))
     source.fail("name", "found \"" + spec.name + "\", expected 1 to 64 characters out of A-Z a-z 0-9 _ . -");
   const auto [entry, fresh] = lines_.emplace(spec.name, source.line("name"));
