@@ -87,6 +87,9 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
+// Lines joined by "; ".
+std::string one_line(const std::string& text);
+
 // Takes the lease "world" for the life of a command; the error says who holds it.
 void claim_world(client::Client& client, bool take_over);
 

@@ -62,7 +62,7 @@ Headroom measure(client::Client& client, const std::string& where) {
   h.bodies = s.bodies();
   h.missed = s.ticks_missed();
   h.wake_late_us = s.wake_late_us();
-  h.granted = s.granted();
+  h.granted = one_line(s.granted());
   h.used_p99 = s.work_us().p99() * s.rate_hz() * 1e-6;
   if (h.used_p99 > 0) {
     // Two figures: the estimate is no better than that.

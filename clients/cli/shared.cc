@@ -91,6 +91,18 @@ Spread spread_of(std::vector<double> values) {
   return out;
 }
 
+std::string one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n')
+      out += "; ";
+    else
+      out += c;
+  }
+  while (out.ends_with("; ")) out.resize(out.size() - 2);
+  return out;
+}
+
 void claim_world(client::Client& client, bool take_over) {
   try {
     client.claim({"world"}, take_over);

@@ -34,7 +34,7 @@ void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
   std::printf(", %.0f max since start\n", s.work_lifetime_us().max());
   std::printf("contacts    %.1f mean, deepest %.3g mm, kinetic energy %.3g J\n", s.contacts_mean(),
               1e3 * s.penetration_max_m(), s.kinetic_energy_j());
-  std::printf("granted     %s\n", s.granted().empty() ? "not reported" : s.granted().c_str());
+  std::printf("granted     %s\n", s.granted().empty() ? "not reported" : one_line(s.granted()).c_str());
   if (s.commands_dropped() > 0)
     std::printf("dropped     %llu commands: the ring was full\n", ull{s.commands_dropped()});
   if (s.datagrams_refused() > 0)
