@@ -42,8 +42,7 @@ ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
 
 void ControlConnection::start() {
   arm_watchdog();
-  asio::co_spawn(
-      hub_.io, [self = shared_from_this()]() -> asio::awaitable<void> { co_await self->converse(); }, asio::detached);
+  asio::co_spawn(hub_.io, converse(shared_from_this()), asio::detached);
 }
 
 void ControlConnection::arm_watchdog() {
@@ -57,13 +56,18 @@ void ControlConnection::arm_watchdog() {
   });
 }
 
-asio::awaitable<void> ControlConnection::converse() {
-  while (!closed_ && !closing_) {
-    if (!co_await read_frame()) break;
-    if (!handle_frame()) break;
-    if (phase_ == Phase::open && !cap_.take(now_ns())) co_await slow_down();
+// A static function with the connection as its argument: g++ 12 -O3 miscompiles a lambda that is itself a coroutine in
+// co_spawn, and some co_await inside conditions.
+asio::awaitable<void> ControlConnection::converse(std::shared_ptr<ControlConnection> self) {
+  bool going = true;
+  while (going) {
+    going = co_await self->read_frame();
+    if (going) going = self->handle_frame();
+    const bool too_fast = going && self->phase_ == Phase::open && !self->cap_.take(now_ns());
+    if (too_fast) co_await self->slow_down();
+    if (self->closed_ || self->closing_) going = false;
   }
-  if (!closing_) close("left");
+  if (!self->closing_) self->close("left");
 }
 
 // Too many requests: the next one is read later. TCP makes the client wait; nothing is refused.

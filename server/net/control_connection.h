@@ -34,7 +34,8 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
  private:
   enum class Phase { hello, authenticate, open };
 
-  asio::awaitable<void> converse();
+  // Static: the frame's shared_ptr keeps the connection alive.
+  static asio::awaitable<void> converse(std::shared_ptr<ControlConnection> self);
   asio::awaitable<bool> read_frame();
   asio::awaitable<void> slow_down();
   void arm_watchdog();
