@@ -32,6 +32,14 @@ def test_lockstep_gives_the_same_bits(make_server):
     assert abs(runs[0][1].p_WB[1]) > 1e-3  # and it was not a world at rest
 
 
+def test_lockstep_is_as_fast_as_it_can_be(make_server, tmp_path):
+    """The caps that keep a flooder from disturbing the beat have no meaning where there is no beat: a refused command would change the run."""
+    config = tmp_path / "caps.toml"
+    config.write_text("[limits]\ncommands_per_s = 100\ncommand_burst = 20\n")
+    with make_server("--config", config).start().connect() as client:
+        run_in_lockstep(client, ticks=150)  # raises when a command is refused
+
+
 def test_one_tick_at_a_time_equals_many_at_once(client):
     with client.lockstep() as lockstep:
         client.reset()

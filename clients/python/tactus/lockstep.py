@@ -3,7 +3,7 @@ import contextlib
 import time
 
 from .errors import TactusError, TimedOut
-from .messages import GrantPacket
+from .messages import GrantPacket, VerdictCode
 from .state import State
 
 GRANT_TICKS_MAX = 10_000
@@ -11,7 +11,7 @@ RESEND_S = 0.25
 
 
 class LockstepError(TactusError):
-    """A command did not reach the server before its grant: the run is no longer reproducible."""
+    """A command did not act before its grant, so that the run is not what it was meant to be."""
 
 
 class Lockstep:
@@ -106,9 +106,12 @@ class Lockstep:
         return self._client.connection.request("grant", run_to_tick=tick, scene_epoch=epoch, wait_s=self._timeout_s).grant
 
     def _require_judged(self, tick):
-        missing = [c.sequence for c in self._client.take_unjudged() if c.find_verdict() is None]
-        if missing:
-            raise LockstepError(
-                f"the commands with sequence {missing} have no verdict at tick {tick}: lost on the way, or more than 8 between "
-                "two grants (a state repeats the last 8 verdicts)"
-            )
+        for command in self._client.take_unjudged():
+            verdict = command.find_verdict()
+            if verdict is None:
+                raise LockstepError(
+                    f"the command with sequence {command.sequence} has no verdict at tick {tick}: lost on the way, or more than 8 "
+                    "between two grants (a state repeats the last 8 verdicts)"
+                )
+            if verdict.refused or verdict.code == VerdictCode.EXPIRED:
+                raise LockstepError(f"the command with sequence {command.sequence} was not applied: {verdict.name} at tick {verdict.tick}")
