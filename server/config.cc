@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <array>
+#include <asio/ip/address.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -151,7 +152,11 @@ void finish_config(ServerConfig& c) {
                        " bytes, expected at least 16; for example: head -c 24 /dev/urandom | base64 > " + c.token_file);
     c.net.token = token;
   }
-  const bool loopback = c.net.listen.starts_with("127.") || c.net.listen == "::1";
+  asio::error_code error;
+  const auto address = asio::ip::make_address(c.net.listen, error);
+  TACTUS_REQUIRE(!error,
+                 "--listen " + c.net.listen + ": expected a numerical address, for example 127.0.0.1 or 0.0.0.0");
+  const bool loopback = address.is_loopback();
   TACTUS_REQUIRE(
       loopback || !c.net.token.empty(),
       "--listen " + c.net.listen +

@@ -1,5 +1,7 @@
 #include "server/net/realtime_port.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 #include "core/check.h"
@@ -30,6 +32,15 @@ const char* reason_of(wire::HeaderError error) {
   }
 }
 
+asio::ip::udp::socket bind_realtime(asio::io_context& io, const asio::ip::udp::endpoint& endpoint) {
+  try {
+    return {io, endpoint};
+  } catch (const asio::system_error& e) {
+    throw asio::system_error(
+        e.code(), fmt::format("real-time port (UDP) {} on {}", endpoint.port(), endpoint.address().to_string()));
+  }
+}
+
 bool from_client(wire::DatagramType type) {
   return type == wire::DatagramType::command || type == wire::DatagramType::ping || type == wire::DatagramType::grant;
 }
@@ -53,7 +64,10 @@ static_assert(v1::VerdictCode_MAX < static_cast<int>(kVerdictCodes));
 }  // namespace
 
 RealtimePort::RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint)
-    : hub_(hub), socket_(hub.io, endpoint), port_(socket_.local_endpoint().port()), addresses_(hub.options.clients) {
+    : hub_(hub),
+      socket_(bind_realtime(hub.io, endpoint)),
+      port_(socket_.local_endpoint().port()),
+      addresses_(hub.options.clients) {
   socket_.non_blocking(true);
   asio::error_code ignored;  // the kernel's cap holds where it is lower
   const int bytes = static_cast<int>(hub.options.socket_buffer_bytes);

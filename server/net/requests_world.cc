@@ -235,7 +235,7 @@ void set_model(const Exchange& x, const v1::SetModel& request) {
   ContactModelKind kind{};
   if (!parse_contact_model(request.name(), kind) || !World::has_model(kind)) {
     return x.error(v1::ERROR_BAD_VALUE,
-                   "no contact model '" + request.name() + "' in this build; SceneDescription.models lists them");
+                   fmt::format("no contact model '{}' in this build; it has: {}", request.name(), model_names()));
   }
   Command command = command_of(x, Command::Kind::set_model);
   command.value = static_cast<std::uint64_t>(kind);

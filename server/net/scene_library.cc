@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/scene/scene.h"
+#include "server/net/scene_view.h"
 
 namespace tactus::net {
 namespace {
@@ -40,7 +41,7 @@ LoadedScene load(const LoadRequest& request) {
   std::unique_ptr<Model> model = load_scene(request.path, options);
   if (!World::has_model(model->contact_model)) {
     throw InputError(request.path + ": key 'model': found '" + to_string(model->contact_model) +
-                     "', which this build does not have; expected penalty or deepest");
+                     "', which this build does not have; expected one of " + model_names());
   }
   LoadedScene out;
   out.name = request.name;

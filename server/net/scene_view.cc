@@ -49,7 +49,21 @@ void describe_body(const Model& model, BodyIndex b, v1::BodyDescription& out) {
   out.set_torque_limit_n_m(body.torque_limit);
 }
 
+std::vector<ContactModelKind> available_models() {
+  std::vector<ContactModelKind> out;
+  for (int kind = 0; kind <= static_cast<int>(ContactModelKind::peg); ++kind) {
+    if (World::has_model(static_cast<ContactModelKind>(kind))) out.push_back(static_cast<ContactModelKind>(kind));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string model_names() {
+  std::string out;
+  for (const ContactModelKind kind : available_models()) out.append(out.empty() ? "" : ", ").append(to_string(kind));
+  return out;
+}
 
 void SceneView::set(const World& new_world, std::string scene_name, std::uint32_t new_epoch, State blank_state) {
   world = &new_world;
@@ -93,10 +107,7 @@ void describe(const SceneView& view, v1::SceneDescription& out) {
   set_vec(out.mutable_gravity_m_per_s2(), view.parameters.gravity_W);
   for (BodyIndex b = 0; b < model.bodies.size(); ++b) describe_body(model, b, *out.add_bodies());
   out.set_seed(model.seed);
-  for (int kind = 0; kind <= static_cast<int>(ContactModelKind::peg); ++kind) {
-    if (World::has_model(static_cast<ContactModelKind>(kind)))
-      out.add_models(to_string(static_cast<ContactModelKind>(kind)));
-  }
+  for (const ContactModelKind kind : available_models()) out.add_models(to_string(kind));
   for (const auto& [key, value] : World::list_parameters(view.parameters)) {
     v1::Parameter* setting = out.add_settings();
     setting->set_key(key);

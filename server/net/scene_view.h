@@ -37,5 +37,7 @@ struct SceneView {
 };
 
 void describe(const SceneView& view, v1::SceneDescription& out);
+// The contact models of this build, separated by ", ".
+std::string model_names();
 
 }  // namespace tactus::net

@@ -23,7 +23,8 @@ tcp::acceptor bind_control(asio::io_context& io, const NetOptions& options) {
   try {
     return tcp::acceptor(io, endpoint);  // sets SO_REUSEADDR: a restart need not wait
   } catch (const asio::system_error& e) {
-    throw asio::system_error(e.code(), "control port (TCP) " + std::to_string(options.control_port));
+    throw asio::system_error(e.code(),
+                             fmt::format("control port (TCP) {} on {}", options.control_port, options.listen));
   }
 }
 
