@@ -33,6 +33,7 @@ def test_twenty_restarts_under_a_running_client(server, client):
         for restart in range(RESTARTS):
             server.kill()
             client.wait_event("LINK_LOST", timeout_s=10)
+            time.sleep(0.02)  # a push that was under way has returned
             forces.clear()
             server.start()
             assert client.wait_event("RECONNECTED", timeout_s=10)

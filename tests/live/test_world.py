@@ -33,7 +33,7 @@ def test_lockstep_gives_the_same_bits(make_server):
 
 
 def test_lockstep_is_as_fast_as_it_can_be(make_server, tmp_path):
-    """The caps that keep a flooder from disturbing the beat have no meaning where there is no beat: a refused command would change the run."""
+    """The caps that keep a flooder from disturbing the beat mean nothing where there is none: a refused command would change the run."""
     config = tmp_path / "caps.toml"
     config.write_text("[limits]\ncommands_per_s = 100\ncommand_burst = 20\n")
     with make_server("--config", config).start().connect() as client:
@@ -177,6 +177,7 @@ def test_a_bad_scene_leaves_the_running_one(server, client):
 
 @pytest.mark.parametrize("example", ["push_block.py", "lockstep_ci.py"])
 def test_examples(server, run_program, example):
-    path = REPOSITORY / "clients" / "python" / "examples" / example
-    done = run_program(sys.executable, path, "block", "--host", f"127.0.0.1:{server.port}", env={"PYTHONPATH": str(REPOSITORY / "clients/python")})
+    package = REPOSITORY / "clients" / "python"
+    host = f"127.0.0.1:{server.port}"
+    done = run_program(sys.executable, package / "examples" / example, "block", "--host", host, env={"PYTHONPATH": str(package)})
     assert done.returncode == 0, done.stderr

@@ -24,6 +24,7 @@ from .subscription import Subscription
 DEFAULT_DEADLINE_S = 0.02
 UNJUDGED_KEPT = 64
 STOP_WAIT_S = 0.1
+SURELY_OVER_S = 0.3  # beyond a command's deadline: time on the way, and the ramp to zero
 _FRAMES = {"world": WrenchFrame.WORLD, "body": WrenchFrame.BODY}
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -175,12 +176,6 @@ class Client:
         self.connection.leases.reacquire_explicit(lost)
         self.connection.armed = True
 
-    def require_armed(self) -> None:
-        """Raises NotArmed with the reason."""
-        if not self.connection.armed:
-            reason = self.connection.disarm_reason
-            raise NotArmed(f"commands are held back since {reason}: look at scene and state, then call arm()")
-
     # --- scenes and model
 
     @property
@@ -300,7 +295,7 @@ class Client:
 
     def command(self, wrenches: dict, *, deadline_s=DEFAULT_DEADLINE_S, expected_tick: int = 0) -> Command:
         """Sends wrenches for several bodies at once, all applied or none: {"block": Wrench(force=(1, 0, 0))}."""
-        self.require_armed()
+        self.connection.require_armed()
         packet = self._command_packet(wrenches, deadline_s, expected_tick)
         for body in wrenches:
             self.connection.leases.ensure(wrench_channel(body))
@@ -317,7 +312,8 @@ class Client:
     def stop_pushing(self, bodies=None) -> None:
         """Takes the forces of this client to zero now (all of them by default), and waits until the server has read that."""
         now = time.monotonic()
-        live = [b for b, until in self._pushed_until.items() if until > now and (bodies is None or b in bodies)]
+        pushed = [b for b, until in self._pushed_until.items() if until + SURELY_OVER_S > now]
+        live = [b for b in pushed if bodies is None or b in bodies]
         live = [b for b in live if b in self.scene and self.connection.leases.find(wrench_channel(b))]
         if not (live and self.connection.up and self.connection.armed):
             return

@@ -8,7 +8,17 @@ import time
 from google.protobuf.message import DecodeError
 
 from . import wire
-from .errors import AuthenticationError, ConnectError, LinkLost, ProtocolError, TactusError, TimedOut, VersionMismatch, request_error
+from .errors import (
+    AuthenticationError,
+    ConnectError,
+    LinkLost,
+    NotArmed,
+    ProtocolError,
+    TactusError,
+    TimedOut,
+    VersionMismatch,
+    request_error,
+)
 from .leases import LeaseKeeper
 from .link import Link, make_request
 from .messages import CommandPacket, EventKind, Ping, Pong, StatePacket
@@ -87,9 +97,10 @@ class Connection:
             pass  # whoever handles the loss of the link also handles what hung on it
 
     def send_command(self, packet) -> int:
-        """Sends a CommandPacket; raises LinkLost when the connection is down."""
+        """Sends a CommandPacket; raises LinkLost when the connection is down, NotArmed when it came back meanwhile."""
         with self.lock:
             link = self._link_up()
+            self.require_armed()
         packet.client_send_ns = time.monotonic_ns()
         return link.send_datagram(wire.COMMAND, packet)
 
@@ -157,6 +168,11 @@ class Connection:
     def disarm(self, reason: str) -> None:
         with self.lock:
             self.armed, self.disarm_reason = False, reason
+
+    def require_armed(self) -> None:
+        """Raises NotArmed with the reason."""
+        if not self.armed:
+            raise NotArmed(f"commands are held back since {self.disarm_reason}: look at scene and state, then call arm()")
 
     def down_text(self) -> str:
         """Why the connection is down; empty when it is up."""

@@ -3,7 +3,7 @@ import collections
 import time
 from typing import NamedTuple
 
-from .errors import LinkLost, TimedOut
+from .errors import LinkLost, NotArmed, NotLeased, TimedOut
 from .leases import wrench_channel
 
 STOP = object()  # a callback returns this to end the loop
@@ -43,7 +43,7 @@ class ControlLoop:
 
     def run(self, duration_s) -> ControlReport:
         client = self._client
-        client.require_armed()
+        client.connection.require_armed()
         started = time.monotonic()
         with client.connection.leases.holding(self._channels), client.subscribe(self._bodies) as stream:
             try:
@@ -59,26 +59,30 @@ class ControlLoop:
         reconnects = self._client.reconnects
         last_tick = None
         while end is None or time.monotonic() < end:
-            state = self._next(stream, reconnects)
+            state = self._next(stream)
             if last_tick is not None and state.tick > last_tick:
                 self._skipped += state.tick - last_tick - 1
             last_tick = state.tick
             wrenches = self._call(state)
             if wrenches is STOP:
                 return
-            if wrenches:
-                self._client.connection.leases.require(self._channels)
+            try:
                 self._send(wrenches, state)
+            except (NotArmed, NotLeased):
+                self._require_same_link(reconnects)  # the better explanation
+                raise
+            self._require_same_link(reconnects)
             self._count_verdicts()
 
-    def _next(self, stream, reconnects):
+    def _next(self, stream):
         try:
-            state = stream.newest(SILENCE_S)
+            return stream.newest(SILENCE_S)
         except TimedOut as error:
             raise LinkLost(f"the control loop ended: {error}") from error
-        if self._client.reconnects != reconnects:
-            raise LinkLost("the control loop ended: the connection fell and came back; look at the scene, arm(), start it again")
-        return state
+
+    def _require_same_link(self, reconnects):
+        if not self._client.connected or self._client.reconnects != reconnects:
+            raise LinkLost("the control loop ended: the connection fell; when it is back, look at the scene, arm(), start it again")
 
     def _call(self, state):
         began = time.monotonic()
@@ -88,6 +92,9 @@ class ControlLoop:
         return wrenches
 
     def _send(self, wrenches, state):
+        if not wrenches:
+            return
+        self._client.connection.leases.require(self._channels)
         command = self._client.command(wrenches, deadline_s=self._deadline_s, expected_tick=state.tick)
         self._commands += 1
         self._sequences = range(self._sequences.start or command.sequence, command.sequence + 1)
