@@ -63,7 +63,8 @@ asio::awaitable<void> ControlConnection::converse(std::shared_ptr<ControlConnect
   while (going) {
     going = co_await self->read_frame();
     if (going) going = self->handle_frame();
-    const bool too_fast = going && self->phase_ == Phase::open && !self->cap_.take(now_ns());
+    const bool too_fast =
+        going && self->phase_ == Phase::open && !self->hub_.tick.lockstep() && !self->cap_.take(now_ns());
     if (too_fast) co_await self->slow_down();
     if (self->closed_ || self->closing_) going = false;
   }

@@ -128,7 +128,8 @@ void RealtimePort::handle(std::size_t length, std::uint64_t now) {
     return;
   }
   if (is_newest) addresses_[index_of(session->slot())] = from_;
-  if (!session->cap_udp.take(now)) {
+  // In lockstep there is no beat to protect, and a refused command would change the run.
+  if (!hub_.tick.lockstep() && !session->cap_udp.take(now)) {
     if (is_command) return refuse_command(*session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
     ++session->counters.by_code[v1::VERDICT_REFUSED_QUEUE_FULL];
     return;
