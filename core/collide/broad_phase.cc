@@ -8,8 +8,9 @@
 namespace tactus {
 
 namespace {
-constexpr std::uint32_t kRawFactor = 2;  // pairs looked at before the capacity cut
-}
+constexpr std::uint32_t kRawFactor = 2;        // pairs looked at before the capacity cut
+constexpr std::uint32_t kLarge = 0xffffffffu;  // strip of boxes wider than a strip
+}  // namespace
 
 BroadPhase::BroadPhase(std::vector<BroadShape> shapes,
                        std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision, std::uint32_t capacity)
@@ -34,25 +35,51 @@ std::span<const PairKey> BroadPhase::find_pairs(std::span<const Aabb> boxes, std
   return {pairs_.data(), pair_count_};
 }
 
-void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
-  if (entries_.empty()) return;
-  Vec3 sum = Vec3::Zero(), sum2 = Vec3::Zero();
+// The sweep axis, the strips' axis, and their width. Boxes wider than four times the mean are "large": they are in no
+// strip.
+void BroadPhase::choose_axes(std::span<const Aabb> boxes) noexcept {
+  Vec3 sum = Vec3::Zero(), sum2 = Vec3::Zero(), size = Vec3::Zero(), lowest = Vec3::Constant(1e300);
   for (const std::uint32_t s : bounded_) {
     const Vec3 c = boxes[s].lo + boxes[s].hi;
     sum += c;
     sum2 += c.cwiseProduct(c);
+    size += boxes[s].hi - boxes[s].lo;
+    lowest = lowest.cwiseMin(boxes[s].lo);
   }
   const Vec3 spread = sum2 - sum.cwiseProduct(sum) / static_cast<double>(bounded_.size());
-  // The sweep axis changes only for a clearly better one, so that the order stays coherent.
+  // An axis changes only for a clearly better one, so that the order stays coherent.
+  const auto better = [&spread](int a, int b) { return spread[a] > 1.5 * spread[b]; };
   for (int a = 0; a < 3; ++a) {
-    if (spread[a] > 1.5 * spread[axis_]) axis_ = a;
+    if (better(a, axis_)) axis_ = a;
   }
-  const int a1 = (axis_ + 1) % 3, a2 = (axis_ + 2) % 3;
+  if (strip_axis_ == axis_) strip_axis_ = (axis_ + 1) % 3;
+  for (int a = 0; a < 3; ++a) {
+    if (a != axis_ && better(a, strip_axis_)) strip_axis_ = a;
+  }
+  strip_origin_ = lowest[strip_axis_];
+  const double limit = 4 * size[strip_axis_] / static_cast<double>(bounded_.size());
+  strip_width_ = 1e-9;
+  for (const std::uint32_t s : bounded_) {
+    const double width = boxes[s].hi[strip_axis_] - boxes[s].lo[strip_axis_];
+    if (width <= limit) strip_width_ = std::max(strip_width_, 1.0001 * width);  // rounding must not part neighbours
+  }
+}
+
+void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
+  if (entries_.empty()) return;
+  choose_axes(boxes);
+  const int a1 = strip_axis_, a2 = 3 - axis_ - strip_axis_;
   for (Entry& e : entries_) {
     const Aabb& box = boxes[e.shape];
-    e = {box.lo[axis_], box.hi[axis_], box.lo[a1], box.hi[a1], box.lo[a2], box.hi[a2], e.shape};
+    const double at = (box.lo[a1] - strip_origin_) / strip_width_;
+    const bool large = box.hi[a1] - box.lo[a1] > strip_width_;
+    const std::uint32_t strip = large ? kLarge : static_cast<std::uint32_t>(std::min(at, 1e9));
+    e = {box.lo[axis_], box.hi[axis_], box.lo[a1], box.hi[a1], box.lo[a2], box.hi[a2], e.shape, strip};
   }
-  const auto less = [](const Entry& x, const Entry& y) { return x.lo < y.lo || (x.lo == y.lo && x.shape < y.shape); };
+  const auto less = [](const Entry& x, const Entry& y) {
+    if (x.strip != y.strip) return x.strip < y.strip;
+    return x.lo < y.lo || (x.lo == y.lo && x.shape < y.shape);
+  };
   std::uint64_t moves = 0;
   const std::uint64_t budget = 8 * entries_.size() + 64;
   for (std::size_t i = 1; i < entries_.size(); ++i) {
@@ -68,13 +95,48 @@ void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
   }
 }
 
+void BroadPhase::test(const Entry& e, const Entry& f) noexcept {
+  if (f.lo1 > e.hi1 || f.hi1 < e.lo1 || f.lo2 > e.hi2 || f.hi2 < e.lo2) return;
+  add(e.shape, f.shape);
+}
+
 void BroadPhase::sweep() noexcept {
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Entry& e = entries_[i];
-    for (std::size_t j = i + 1; j < entries_.size() && entries_[j].lo <= e.hi; ++j) {
-      const Entry& f = entries_[j];
-      if (f.lo1 > e.hi1 || f.hi1 < e.lo1 || f.lo2 > e.hi2 || f.hi2 < e.lo2) continue;
-      add(e.shape, f.shape);
+  std::size_t previous = 0, previous_last = 0;  // the strip before
+  for (std::size_t first = 0, last; first < entries_.size() && entries_[first].strip != kLarge; first = last) {
+    last = first;
+    while (last < entries_.size() && entries_[last].strip == entries_[first].strip) ++last;
+    sweep_strip(first, last);
+    const bool neighbour = previous_last > previous && entries_[previous].strip + 1 == entries_[first].strip;
+    if (neighbour) sweep_two(previous, previous_last, first, last);
+    previous = first, previous_last = last;
+  }
+  sweep_large();
+}
+
+void BroadPhase::sweep_strip(std::size_t first, std::size_t last) noexcept {
+  for (std::size_t i = first; i < last; ++i) {
+    for (std::size_t j = i + 1; j < last && entries_[j].lo <= entries_[i].hi; ++j) test(entries_[i], entries_[j]);
+  }
+}
+
+// Two sorted runs against each other: each overlap is found by the entry that starts first.
+void BroadPhase::sweep_two(std::size_t a, std::size_t a_last, std::size_t b, std::size_t b_last) noexcept {
+  while (a < a_last && b < b_last) {
+    if (entries_[a].lo <= entries_[b].lo) {
+      for (std::size_t j = b; j < b_last && entries_[j].lo <= entries_[a].hi; ++j) test(entries_[a], entries_[j]);
+      ++a;
+    } else {
+      for (std::size_t i = a; i < a_last && entries_[i].lo <= entries_[b].hi; ++i) test(entries_[b], entries_[i]);
+      ++b;
+    }
+  }
+}
+
+// The few large boxes (last in order) against everything.
+void BroadPhase::sweep_large() noexcept {
+  for (std::size_t i = entries_.size(); i-- > 0 && entries_[i].strip == kLarge;) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (entries_[j].lo <= entries_[i].hi && entries_[j].hi >= entries_[i].lo) test(entries_[i], entries_[j]);
     }
   }
 }

@@ -34,13 +34,18 @@ class BroadPhase {
   [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }
 
  private:
-  struct Entry {    // packed copy in sweep order: one cache line and a bit
+  struct Entry {    // packed copy in sweep order
     double lo, hi;  // along the sweep axis
     double lo1, hi1, lo2, hi2;
-    std::uint32_t shape;
+    std::uint32_t shape, strip;
   };
+  void choose_axes(std::span<const Aabb> boxes) noexcept;
   void sort_entries(std::span<const Aabb> boxes) noexcept;
   void sweep() noexcept;
+  void sweep_strip(std::size_t first, std::size_t last) noexcept;
+  void sweep_two(std::size_t a, std::size_t a_last, std::size_t b, std::size_t b_last) noexcept;
+  void sweep_large() noexcept;
+  void test(const Entry& e, const Entry& f) noexcept;
   void test_half_spaces(std::span<const Aabb> boxes, std::span<const Frame> X_WS) noexcept;
   void add(std::uint32_t s, std::uint32_t t) noexcept;
   void sort_pairs() noexcept;
@@ -54,7 +59,8 @@ class BroadPhase {
   std::vector<PairKey> raw_, pairs_;
   std::vector<std::uint32_t> bucket_;
   std::uint32_t capacity_, raw_count_ = 0, pair_count_ = 0, dropped_ = 0;
-  int axis_ = 0;
+  int axis_ = 0, strip_axis_ = 1;  // of the strips
+  double strip_origin_ = 0, strip_width_ = 1;
 };
 
 }  // namespace tactus
