@@ -53,7 +53,7 @@ void LockstepDesk::answer_reached() {
     if (w.until <= tick) reached.push_back(std::move(w));
   }
   std::erase_if(waiting_, [tick](const Waiting& w) { return w.until <= tick; });
-  if (waiting_.empty()) hub_.realtime->clear_answers();
+  hub_.realtime->answered(tick);
   for (const Waiting& w : reached) {
     if (w.answer) w.answer(true);
   }
@@ -61,7 +61,7 @@ void LockstepDesk::answer_reached() {
 
 void LockstepDesk::cancel() {
   const std::vector<Waiting> void_now = std::exchange(waiting_, {});
-  hub_.realtime->clear_answers();
+  hub_.realtime->answered(~std::uint64_t{0});
   for (const Waiting& w : void_now) {
     if (w.answer) w.answer(false);
   }

@@ -229,6 +229,10 @@ void RealtimePort::answer_at(ClientSlot client, std::uint64_t until, bool mute_b
   answers_.push_back({client, until, mute_before});
 }
 
+void RealtimePort::answered(std::uint64_t tick) {
+  std::erase_if(answers_, [tick](const Answer& a) { return a.until <= tick; });
+}
+
 void RealtimePort::publish(const StateSlot& slot) {
   const StateFrame& f = slot.frame;
   if (f.epoch != hub_.scene.epoch) return;  // of a scene that net has already left

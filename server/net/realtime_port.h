@@ -26,7 +26,8 @@ class RealtimePort {
   void publish(const StateSlot& slot);
   // Lockstep: states before `until` are not sent to this client; that of `until` goes to all its subscriptions.
   void answer_at(ClientSlot client, std::uint64_t until, bool mute_before);
-  void clear_answers() { answers_.clear(); }
+  // Forgets answers up to this tick.
+  void answered(std::uint64_t tick);
   void give_verdict(const Notice& notice);
   void forget(ClientSlot client);
   [[nodiscard]] std::string address(ClientSlot client) const;

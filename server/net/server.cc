@@ -66,6 +66,7 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
   realtime_.start();
   accept();
   watch_leases();
+  statistics_.roll();  // what was counted before anybody could ask
   every_second();
 }
 
