@@ -8,17 +8,16 @@
 namespace tactus {
 
 namespace {
-constexpr std::uint32_t kRawFactor = 2;        // pairs looked at before the capacity cut
 constexpr std::uint32_t kLarge = 0xffffffffu;  // strip of boxes wider than a strip
 }  // namespace
 
 BroadPhase::BroadPhase(std::vector<BroadShape> shapes,
                        std::vector<std::pair<std::uint32_t, std::uint32_t>> no_collision, std::uint32_t capacity)
-    : shapes_(std::move(shapes)), no_collision_(std::move(no_collision)), capacity_(capacity) {
+    : shapes_(std::move(shapes)), no_collision_(std::move(no_collision)) {
   for (std::uint32_t s = 0; s < shapes_.size(); ++s) (shapes_[s].half_space ? half_spaces_ : bounded_).push_back(s);
   entries_.resize(bounded_.size());
   for (std::size_t i = 0; i < bounded_.size(); ++i) entries_[i].shape = bounded_[i];
-  raw_.resize(static_cast<std::size_t>(kRawFactor) * capacity);
+  raw_.resize(capacity);
   pairs_.resize(raw_.size());
   bucket_.resize(shapes_.size() + 1);
 }
@@ -27,11 +26,11 @@ std::span<const PairKey> BroadPhase::find_pairs(std::span<const Aabb> boxes, std
                                                 const PairMemory& memory) noexcept {
   TACTUS_ASSERT(boxes.size() == shapes_.size());
   raw_count_ = dropped_ = 0;
+  memory_ = &memory;
   sort_entries(boxes);
   sweep();
   test_half_spaces(boxes, X_WS);
   sort_pairs();
-  if (pair_count_ > capacity_) drop_to_capacity(memory);
   return {pairs_.data(), pair_count_};
 }
 
@@ -164,11 +163,33 @@ bool BroadPhase::may_collide(const BroadShape& a, const BroadShape& b) const noe
 
 void BroadPhase::add(std::uint32_t s, std::uint32_t t) noexcept {
   if (!may_collide(shapes_[s], shapes_[t])) return;
-  if (raw_count_ == raw_.size()) {
-    ++dropped_;
-    return;
+  const PairKey key = s < t ? PairKey{s, t} : PairKey{t, s};
+  if (raw_count_ < raw_.size()) {
+    raw_[raw_count_++] = key;
+  } else {
+    add_over_capacity(key);
   }
-  raw_[raw_count_++] = s < t ? PairKey{s, t} : PairKey{t, s};
+}
+
+// Over capacity raw_ is a heap with the pair to go first on top: pairs in contact stay, then those of lower key,
+// whatever the order in which they were found.
+void BroadPhase::add_over_capacity(PairKey key) noexcept {
+  const auto stays_before = [this](PairKey x, PairKey y) {
+    const bool x_in = was_in_contact(x), y_in = was_in_contact(y);
+    return x_in != y_in ? x_in : x < y;
+  };
+  if (dropped_++ == 0) std::make_heap(raw_.begin(), raw_.end(), stays_before);
+  if (raw_.empty() || !stays_before(key, raw_.front())) return;
+  std::pop_heap(raw_.begin(), raw_.end(), stays_before);
+  raw_.back() = key;
+  std::push_heap(raw_.begin(), raw_.end(), stays_before);
+}
+
+bool BroadPhase::was_in_contact(PairKey key) const noexcept {
+  const auto records = memory_->records();
+  const auto it = std::lower_bound(records.begin(), records.end(), key,
+                                   [](const PairRecord& r, const PairKey& k) { return r.key < k; });
+  return it != records.end() && it->key == key && it->phase != ContactPhase::apart;
 }
 
 // Counting sort by shape_a, then insertion by shape_b inside each (few) bucket: O(shapes + pairs).
@@ -192,27 +213,6 @@ void BroadPhase::sort_pairs() noexcept {
     first = bucket_[s];
   }
   pair_count_ = raw_count_;
-}
-
-void BroadPhase::drop_to_capacity(const PairMemory& memory) noexcept {
-  // First pass: those in contact last tick. raw_ serves as the list that is kept.
-  const auto in_contact = [&memory](const PairKey& key) {
-    const auto records = memory.records();
-    const auto it = std::lower_bound(records.begin(), records.end(), key,
-                                     [](const PairRecord& r, const PairKey& k) { return r.key < k; });
-    return it != records.end() && it->key == key && it->phase != ContactPhase::apart;
-  };
-  std::uint32_t kept = 0;
-  for (std::uint32_t i = 0; i < pair_count_ && kept < capacity_; ++i) {
-    if (in_contact(pairs_[i])) raw_[kept++] = pairs_[i];
-  }
-  for (std::uint32_t i = 0; i < pair_count_ && kept < capacity_; ++i) {
-    if (!in_contact(pairs_[i])) raw_[kept++] = pairs_[i];
-  }
-  std::sort(raw_.begin(), raw_.begin() + kept);
-  std::copy(raw_.begin(), raw_.begin() + kept, pairs_.begin());
-  dropped_ += pair_count_ - kept;
-  pair_count_ = kept;
 }
 
 }  // namespace tactus

@@ -49,7 +49,8 @@ class BroadPhase {
   void test_half_spaces(std::span<const Aabb> boxes, std::span<const Frame> X_WS) noexcept;
   void add(std::uint32_t s, std::uint32_t t) noexcept;
   void sort_pairs() noexcept;
-  void drop_to_capacity(const PairMemory& memory) noexcept;
+  void add_over_capacity(PairKey key) noexcept;
+  [[nodiscard]] bool was_in_contact(PairKey key) const noexcept;
   [[nodiscard]] bool may_collide(const BroadShape& a, const BroadShape& b) const noexcept;
 
   std::vector<BroadShape> shapes_;
@@ -58,8 +59,9 @@ class BroadPhase {
   std::vector<Entry> entries_;
   std::vector<PairKey> raw_, pairs_;
   std::vector<std::uint32_t> bucket_;
-  std::uint32_t capacity_, raw_count_ = 0, pair_count_ = 0, dropped_ = 0;
-  int axis_ = 0, strip_axis_ = 1;  // of the strips
+  std::uint32_t raw_count_ = 0, pair_count_ = 0, dropped_ = 0;
+  const PairMemory* memory_ = nullptr;  // during find_pairs
+  int axis_ = 0, strip_axis_ = 1;       // of the strips
   double strip_origin_ = 0, strip_width_ = 1;
 };
 
