@@ -22,7 +22,7 @@ namespace {
 using namespace tactus;
 
 // Asynchronous, dropping the oldest when the terminal is slow: a log line never delays the net thread.
-void start_log(const ServerConfig& config) {
+std::shared_ptr<spdlog::logger> start_log(const ServerConfig& config) {
   spdlog::init_thread_pool(1024, 1);
   auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
   auto logger = std::make_shared<spdlog::async_logger>("tactusd", sink, spdlog::thread_pool(),
@@ -30,6 +30,7 @@ void start_log(const ServerConfig& config) {
   logger->set_pattern("%H:%M:%S.%e %l %v");
   logger->set_level(spdlog::level::from_str(config.log_level));
   spdlog::set_default_logger(logger);
+  return logger;
 }
 
 std::string scene_path(const ServerConfig& config) {
@@ -132,11 +133,12 @@ int serve(const ServerConfig& config) {
 
 int main(int argc, char** argv) {
   ServerConfig config;
+  std::shared_ptr<spdlog::logger> log;  // kept until the log's thread has been joined
   int status = 0;
   try {
     if (!parse_flags(argc, argv, config, status)) return status;
     finish_config(config);
-    start_log(config);
+    log = start_log(config);
     status = serve(config);
   } catch (const asio::system_error& e) {
     std::fprintf(stderr, "tactusd: %s\n", e.what());

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
@@ -18,11 +19,13 @@
 namespace tactus {
 namespace {
 
-template <typename... Args>
-void note(Rights& rights, bool granted, const char* format, Args... args) noexcept {
+__attribute__((format(printf, 3, 4))) void note(Rights& rights, bool granted, const char* format, ...) noexcept {
   if (rights.count == rights.list.size()) return;
   Right& right = rights.list[rights.count++];
-  std::snprintf(right.text.data(), right.text.size(), format, args...);
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(right.text.data(), right.text.size(), format, arguments);
+  va_end(arguments);
   right.granted = granted;
   rights.all_granted = rights.all_granted && granted;
 }
