@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/contact/bottom_points.h"
 #include "core/dynamics/integrator.h"
@@ -20,6 +21,9 @@ namespace {
 
 // Depths of one level of III-A: differences below this fraction of the deepest are noise of a flat face.
 constexpr double kLevelTolerance = 1e-3;
+
+// Depth that grows slower than this is load, and the spring feels it at once; faster is an impact [m/s].
+constexpr double kQuietSpeed = 0.2;
 
 double approach_speed(const Tick& tick, const State& state, const Manifold& m, const Vec3& p_WC) noexcept {
   const Vec3& x_a = tick.kinematics.bodies[m.body_a].X_WBcm.p;
@@ -120,13 +124,14 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     const bool is_new = record.phase == ContactPhase::apart;
     PenaltyMemory memory = load_block<PenaltyMemory>(record);
     if (gains.law == GainLaw::automatic) {
-      // An overlap that was there before there was a force (an impact between ticks, a bad start) is worked off gently
-      // (NOTES 5).
-      if (is_new) memory.offset = m.depth_max;
-      c.offset = memory.offset;
+      // Overlap that came up within one tick (an impact between ticks, a corner that strikes while another rests, a bad
+      // start) is worked off gently (NOTES 5): the spring's reach follows the depth at a quiet speed, or with the
+      // relaxation time.
+      if (is_new) memory.reach = kQuietSpeed * h;
+      c.reach = memory.reach;
       automatic_gains(gains, h_stage, tick.kinematics, state, s.manifolds_on_body[c.a], s.manifolds_on_body[c.b], c);
     } else {
-      memory.offset = c.offset = 0;
+      c.reach = std::numeric_limits<double>::infinity();
       const double mass = tick.model.bodies[c.a].mass * (tick.kinematics.bodies[c.a].inv_mass > 0) +
                           tick.model.bodies[c.b].mass * (tick.kinematics.bodies[c.b].inv_mass > 0);
       c.kp = gains.law == GainLaw::paper ? 100.0 * mass : gains.kp;  // III-C
@@ -234,14 +239,14 @@ void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) co
     PenaltyMemory memory = s.memory[i];
     PairRecord& record = state.pairs[c.pair];
     memory.integral = parameters.gains.lambda * memory.integral + tick.contacts.manifolds[i].depth_max;  // eq. 2
-    const double step = std::clamp(memory.offset * decay, -parameters.overlap_relax_speed * tick.h,
-                                   parameters.overlap_relax_speed * tick.h);
-    memory.offset -= step;
+    const double depth = tick.contacts.manifolds[i].depth_max, felt = std::min(depth, c.reach);
+    memory.reach = felt + std::min(parameters.overlap_relax_speed * tick.h,
+                                   std::max(kQuietSpeed * tick.h, (depth - felt) * decay));
     for (int k = 0; k < 3; ++k) memory.stretch[k] = c.stretch[k];
     memory.twist = c.twist;
     memory.slipping = c.slipped ? 1 : 0;
     store_block(record, memory);
-    // After its impact too: a pair that parts again gets no force, because the offset equals its depth.
+    // After its impact too: a pair that parts again gets no force, because damping outweighs what the spring may feel.
     record.phase = ContactPhase::resting;
   }
 }

@@ -15,35 +15,38 @@ struct Sums {
   std::uint32_t active = 0;
 };
 
-// Friction at the pressure centre: spring-damper, clipped to the cone, the spring with it. Returns the force on A.
-Vec3 tangential_force(PenaltyContact& c, Vec3& stretch, const Vec3& v_t, double N) noexcept {
-  const Vec3 trial = -c.kp * stretch - c.kv * v_t;
-  const double size2 = trial.squaredNorm();
+struct PatchFriction {
+  Vec3 force;     // on A, tangential [N]
+  double moment;  // on A, about the normal [N m]
+};
+
+// Friction of the patch at its pressure centre: a tangential and a torsional spring-damper (as if springs stood at all
+// points: the torsional stiffness is radius2 times the tangential one), together inside the limit surface |F|^2 + (M /
+// R)^2 <= (mu N)^2. One surface for both, because friction has one budget: with two separate limits a spinning box was
+// braked by a tenth too much, its centre driven around by a friction that the spin had used up. The springs are clipped
+// with the force (NOTES 9).
+PatchFriction friction(PenaltyContact& c, Vec3& stretch, double& twist, const Vec3& v_t, double w_n, double N,
+                       double radius2) noexcept {
+  PatchFriction f{-c.kp * stretch - c.kv * v_t, -radius2 * (c.kp * twist + c.kv * w_n)};
+  const double turning2 = radius2 > 0 ? f.moment * f.moment / radius2 : 0.0;
+  const double size2 = f.force.squaredNorm() + turning2;
   double mu = c.mu_dynamic;
   if (c.stribeck_velocity > 0) {
-    mu += (c.mu_static - c.mu_dynamic) * std::exp(-v_t.squaredNorm() / (c.stribeck_velocity * c.stribeck_velocity));
+    const double speed2 = v_t.squaredNorm() + radius2 * w_n * w_n;
+    mu += (c.mu_static - c.mu_dynamic) * std::exp(-speed2 / (c.stribeck_velocity * c.stribeck_velocity));
   }
   const double stick = (c.was_slipping ? mu : c.mu_static) * N;
   c.slipped = size2 > stick * stick;
-  if (!c.slipped) return trial - c.viscous * v_t;
-  const Vec3 friction = trial * (mu * N / std::sqrt(size2));
-  // The spring keeps what the cone carries, so that it pushes the same way when sliding ends (NOTES 9).
-  stretch = c.kp > 0 ? Vec3(-friction / c.kp) : Vec3::Zero();
-  return friction - c.viscous * v_t;
-}
-
-double torsional_moment(const PenaltyContact& c, double& twist, double w_n, double N, double radius2) noexcept {
-  if (radius2 <= 0) {
-    twist = 0;
-    return 0;
+  if (c.slipped) {
+    const double scale = mu * N / std::sqrt(size2);
+    f.force *= scale;
+    f.moment *= scale;
+    stretch = c.kp > 0 ? Vec3(-f.force / c.kp) : Vec3::Zero();
+    twist = c.kp * radius2 > 0 ? -f.moment / (c.kp * radius2) : 0.0;
   }
-  const double stiffness = c.kp * radius2;
-  const double trial = -stiffness * twist - c.kv * radius2 * w_n;
-  const double limit = c.mu_dynamic * N * std::sqrt(radius2);
-  if (std::abs(trial) <= limit) return trial;
-  const double moment = std::copysign(limit, trial);
-  twist = stiffness > 0 ? -moment / stiffness : 0.0;
-  return moment;
+  if (radius2 <= 0) twist = 0;
+  f.force -= c.viscous * v_t;
+  return f;
 }
 
 // No force, no memory: the springs of a contact that carries nothing are relaxed.
@@ -78,12 +81,13 @@ void evaluate(StageKind kind, PenaltyContact& c, const StageBody& a, const Stage
     moved = a.moved + a.turned * (r_a + a.moved) - b.moved - b.turned * (r_b + b.moved);
     d_slope = (a.turned - b.turned).transpose() * nhat;
   }
-  const double closer = c.offset + nhat.dot(moved);
+  const double parted = nhat.dot(moved);
   Sums s;
   for (std::uint32_t i = 0; i < c.count; ++i) {
     const ContactPoint& point = c.points[c.chosen[i]];
     const Vec3 d = point.p_WC - c.p_ref;
-    const double f = c.kp * (point.depth - closer - d.dot(d_slope)) - c.kv * (v_n + d.dot(v_slope)) + c.integral_force;
+    const double depth = std::min(point.depth - parted - d.dot(d_slope), c.reach);
+    const double f = c.kp * depth - c.kv * (v_n + d.dot(v_slope)) + c.integral_force;
     if (point_force) point_force[c.chosen[i]].force = std::max(f, 0.0) * nhat;
     if (f <= 0) continue;
     s.N += f;
@@ -105,20 +109,21 @@ void evaluate(StageKind kind, PenaltyContact& c, const StageBody& a, const Stage
     const Vec3 v_c = v_ref + dw.cross(centre);
     const Vec3 v_t = v_c - nhat.dot(v_c) * nhat;
     const double w_n = nhat.dot(dw);
+    PatchFriction f;
     if (kind == StageKind::trial) {
       Vec3 stretch = c.stretch + moved - nhat.dot(moved) * nhat;
       double twist = c.twist;
       const bool slipped = c.slipped;
-      force += tangential_force(c, stretch, v_t, N);
-      moment = torsional_moment(c, twist, w_n, N, radius2);
+      f = friction(c, stretch, twist, v_t, w_n, N, radius2);
       c.slipped = slipped;
     } else {
       c.normal_force = N;
       c.stretch += c.h_moved * v_t;
       c.twist += c.h_moved * w_n;
-      force += tangential_force(c, c.stretch, v_t, N);
-      moment = torsional_moment(c, c.twist, w_n, N, radius2);
+      f = friction(c, c.stretch, c.twist, v_t, w_n, N, radius2);
     }
+    force += f.force;
+    moment = f.moment;
   }
   const Vec3 turn = moment * nhat;
   F_A.force += force;
@@ -194,7 +199,7 @@ Patch find_patch(const Gains& gains, double h, double v_ref_n, const Vec3& gradi
   for (std::uint32_t i = 0; i < c.count; ++i) {
     const ContactPoint& point = c.points[c.chosen[i]];
     const Vec3 d = point.p_WC - c.p_ref;
-    const double f = rate * (point.depth - c.offset) - gains.beta * (v_ref_n + d.dot(gradient));
+    const double f = rate * std::min(point.depth, c.reach) - gains.beta * (v_ref_n + d.dot(gradient));
     if (f > 0) add(d, f);
   }
   if (r == 0) {  // nothing pushes at the start; later in the tick any of them may

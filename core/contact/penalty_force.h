@@ -11,7 +11,7 @@ namespace tactus {
 // What a pair remembers for the penalty models: PairRecord::model seen as this. All zero: a new contact.
 struct PenaltyMemory {
   double integral;    // I of eq. 2 [m]
-  double offset;      // part of the depth that the spring does not feel; decays to zero [m]
+  double reach;       // depth that the spring may feel this tick; deeper overlap is new and is worked off gently [m]
   double kp;          // stiffness of the last tick [N/m]; 0: none
   double stretch[3];  // tangential spring, in W, tangent to the contact [m]
   double twist;       // torsional spring about the normal [rad]
@@ -29,7 +29,7 @@ struct PenaltyContact {
   std::uint32_t count;
   Vec3 p_ref;                     // points[chosen[0]]: offsets from here lose no digits
   double kp, kv, integral_force;  // [N/m], [N s/m], ki I [N]
-  double offset;                  // [m]
+  double reach;                   // the spring feels min(depth, reach) [m]
   bool divide_by_points;
   double mu_static, mu_dynamic;
   bool was_slipping;  // then the dynamic value is also the limit of sticking

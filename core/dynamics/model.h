@@ -66,7 +66,7 @@ struct Gains {
   GainLaw law = GainLaw::automatic;
   // automatic, per substep; stable for alpha + 2 beta < 4. Measured against NOTES' 1, 1 with one step a tick:
   // core/README.md.
-  double alpha = 0.25, beta = 1.7;
+  double alpha = 0.25, beta = 1.4;
   double kp = 0, kv = 0, ki = 0;  // explicit [N/m], [N s/m], [N/m per tick of summed depth]
   double lambda = 0.9;            // forgetting factor of eq. 2, 0 < lambda < 1
   bool divide_by_points = true;   // eq. 1's division by r

@@ -98,8 +98,7 @@ TEST_CASE("a box on a slope of 0.9 atan(mu) creeps less than 1e-9 m/s") {
   for (const double mu : {0.1, 0.3, 0.5, 0.75}) CHECK_WITHIN(creep_of(mu), 1e-9);
 }
 
-TEST_CASE("a box on a steep slope of 0.9 atan(mu), mu 0.8 to 1.2, creeps less than 1e-9 m/s" * doctest::should_fail()) {
-  // Known defect: from mu = 0.8 on it jerks downhill, at 3e-5 to 4e-4 m/s. Remove the mark with the repair.
+TEST_CASE("a box on a steep slope of 0.9 atan(mu), mu 0.8 to 1.2, creeps less than 1e-9 m/s") {
   for (const double mu : {0.8, 1.0, 1.2}) CHECK_WITHIN(creep_of(mu), 1e-9);
 }
 
@@ -222,8 +221,7 @@ TEST_CASE("a coin spun flat on the floor is braked by the friction of its face a
   CHECK_WITHIN(world.state().p_WBcm(1).head<2>().norm(), 2e-4);
 }
 
-TEST_CASE("a coin spun flat is braked within 1 % of mu m g R" * doctest::should_fail()) {
-  // Known defect: 9.7 % more, for mu = 0.3 and 20 rad/s. Remove the mark with the repair.
+TEST_CASE("a coin spun flat is braked within 1 % of mu m g R") {
   World world = spun_box(0.3).world();
   CHECK_WITHIN(spin_brake(world, 0.3) - 1, 0.01);
 }
