@@ -34,7 +34,8 @@ struct Scene {
 
   std::uint32_t add_material(double mu, double restitution) {
     Material m;
-    m.name = model->materials.empty() ? "default" : "m" + std::to_string(model->materials.size());
+    m.name = "default";
+    if (!model->materials.empty()) m.name = std::to_string(model->materials.size());
     m.restitution = restitution;
     m.friction.mu_static = m.friction.mu_dynamic = mu;
     model->materials.push_back(m);
