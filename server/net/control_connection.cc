@@ -1,6 +1,8 @@
 #include "server/net/control_connection.h"
 
+#include <netinet/tcp.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/read.hpp>
@@ -18,7 +20,7 @@
 namespace tactus::net {
 namespace {
 
-constexpr auto kHandshakeTime = std::chrono::seconds(5);
+constexpr auto kHandshakeTime = std::chrono::seconds(5), kFlushTime = std::chrono::seconds(2);
 
 std::string to_text(const asio::ip::tcp::socket& socket) {
   asio::error_code error;
@@ -38,6 +40,11 @@ ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
   asio::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  // A peer that vanished without a word (cable, power) gives its slot back after 5 + 3 * 2 s.
+  const int fd = socket_.native_handle(), idle_s = 5, interval_s = 2, probes = 3;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 void ControlConnection::start() {
@@ -62,7 +69,7 @@ asio::awaitable<void> ControlConnection::converse(std::shared_ptr<ControlConnect
   bool going = true;
   while (going) {
     going = co_await self->read_frame();
-    if (going) going = self->handle_frame();
+    if (going) going = self->serve_frame();
     const bool too_fast =
         going && self->phase_ == Phase::open && !self->hub_.tick.lockstep() && !self->cap_.take(now_ns());
     if (too_fast) co_await self->slow_down();
@@ -104,6 +111,17 @@ bool ControlConnection::check_mac() {
   if (!wire::equal(mac, {in_.data() + length, wire::kMacBytes})) return false;
   in_.resize(length);
   return true;
+}
+
+// What one client's frame brings about must never end the server.
+bool ControlConnection::serve_frame() {
+  try {
+    return handle_frame();
+  } catch (const std::exception& e) {
+    spdlog::error("{} ({}): {}", name_, address_, e.what());
+    close("a request failed inside the server");
+    return false;
+  }
 }
 
 bool ControlConnection::handle_frame() {
@@ -274,6 +292,11 @@ void ControlConnection::close_after_flush(const std::string& why) {
   if (closed_ || closing_) return;
   if (!why.empty()) spdlog::info("{} ({}): closing: {}", name_.empty() ? "a client" : name_, address_, why);
   closing_ = true;
+  watchdog_.expires_after(kFlushTime);  // for one that does not read
+  watchdog_.async_wait([weak = weak_from_this()](asio::error_code error) {
+    const auto self = weak.lock();
+    if (!error && self) self->close("did not read the last words");
+  });
   if (!writing_) write_next();
 }
 

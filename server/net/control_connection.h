@@ -39,7 +39,8 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   asio::awaitable<bool> read_frame();
   asio::awaitable<void> slow_down();
   void arm_watchdog();
-  bool handle_frame();  // false: the conversation is over
+  bool serve_frame();  // false: the conversation is over
+  bool handle_frame();
   bool check_mac();
   bool handshake(const v1::Request& request);
   bool on_hello(std::uint32_t request, const v1::Hello& hello);

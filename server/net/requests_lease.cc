@@ -15,6 +15,7 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
   Hub& hub = x.hub();
   const std::uint64_t now = now_ns();
   hub.channels_lost(hub.authority.expire(now), true);
+  if (x.session() == nullptr) return;  // the news filled this client's queue, and it was cut off
   std::vector<Channel> channels;
   for (const std::string& text : request.channels()) {
     Channel channel = 0;
@@ -36,6 +37,7 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
     return x.error(v1::ERROR_LEASED_BY_OTHER, text);
   }
   hub.channels_lost(got.taken, true);
+  if (x.session() == nullptr) return;
   v1::Reply reply;
   reply.mutable_lease()->set_lease(got.lease);
   reply.mutable_lease()->set_duration_ms(duration_ms);
