@@ -130,7 +130,8 @@ TEST_CASE("energy: most boxes thrown on a floor only lose it") {
 }
 
 TEST_CASE("energy: every box thrown on a floor only loses it") {
-  // A corner that strikes while the pair counts as resting gets no impulse, but only so much of its new depth as a spring.
+  // A corner that strikes while the pair counts as resting gets no impulse, but only so much of its new depth as a
+  // spring.
   double largest = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     largest = std::max(largest, thrown_box_gain(ContactModelKind::penalty, seed));

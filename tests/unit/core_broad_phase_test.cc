@@ -156,7 +156,7 @@ TEST_CASE("broad phase: over capacity, pairs in contact stay, then the first by 
 }
 
 TEST_CASE("broad phase: the floor under a crowd is not the first to go") {  // half-spaces are tested last
-  Set set = crowd(8);  // 28 pairs among themselves
+  Set set = crowd(8);                                                       // 28 pairs among themselves
   BroadShape floor{8};
   floor.free = floor.moves = false;
   floor.half_space = true;
