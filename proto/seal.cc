@@ -50,8 +50,8 @@ Proof handshake_proof(std::string_view token, std::string_view who, const Nonce&
   message.append(reinterpret_cast<const char*>(server.data()), server.size());
   Proof out;
   unsigned length = 0;
-  HMAC(EVP_sha256(), token.data(), static_cast<int>(token.size()), reinterpret_cast<const unsigned char*>(message.data()),
-       message.size(), out.data(), &length);
+  HMAC(EVP_sha256(), token.data(), static_cast<int>(token.size()),
+       reinterpret_cast<const unsigned char*>(message.data()), message.size(), out.data(), &length);
   return out;
 }
 
@@ -72,7 +72,8 @@ Sealer::Sealer(const Key& key) : impl_(std::make_unique<Impl>()) {
   impl_->mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
   impl_->ctx = EVP_MAC_CTX_new(impl_->mac);
   char digest[] = "SHA256";
-  const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_construct_end()};
+  const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                               OSSL_PARAM_construct_end()};
   if (impl_->ctx == nullptr || EVP_MAC_init(impl_->ctx, key.data(), key.size(), params) != 1) std::abort();
 }
 Sealer::~Sealer() = default;

@@ -1,4 +1,5 @@
-// Keys and message authentication of the wire (proto/README.md), on OpenSSL 3. Used by the server's net thread and the C++ clients.
+// Keys and message authentication of the wire (proto/README.md), on OpenSSL 3. Used by the server's net thread and the
+// C++ clients.
 #pragma once
 
 #include <array>

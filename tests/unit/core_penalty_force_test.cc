@@ -3,6 +3,7 @@
 #include "core/contact/penalty_force.h"
 
 #include <Eigen/Eigenvalues>
+#include <limits>
 #include <vector>
 
 #include "tests/support/scenes.h"
@@ -40,6 +41,7 @@ struct Bench {
     c.p_ref = points[0].p_WC;
     c.kp = random.log_uniform(1e3, 1e6), c.kv = random.log_uniform(1, 1e3);
     c.divide_by_points = true;
+    c.reach = std::numeric_limits<double>::infinity();
   }
   // v of eq. 1: relative velocity of A against B at the point.
   [[nodiscard]] Vec3 velocity(const Vec3& p) const { return a.v + a.w.cross(p - a.x) - b.v - b.w.cross(p - b.x); }
@@ -52,13 +54,13 @@ TEST_CASE("penalty force: equations (1) and (3), point by point, divided by the 
   for (int trial = 0; trial < 2000; ++trial) {
     Bench bench(random, 1 + random.below(8));
     bench.c.integral_force = random.chance(0.5) ? 0.0 : random.uniform(0, 100);
-    bench.c.offset = random.chance(0.5) ? 0.0 : random.uniform(0, 1e-2);
+    if (random.chance(0.5)) bench.c.reach = random.uniform(0, 1e-2);  // deeper overlap is new: not felt yet
     bench.c.divide_by_points = random.chance(0.7);
     bench.run();
     double r = 0;
     std::vector<double> f;
     for (const auto& point : bench.points) {
-      f.push_back(std::max(0.0, bench.c.kp * (point.depth - bench.c.offset) -
+      f.push_back(std::max(0.0, bench.c.kp * std::min(point.depth, bench.c.reach) -
                                     bench.c.kv * bench.c.nhat_BA_W.dot(bench.velocity(point.p_WC)) +
                                     bench.c.integral_force));
       r += f.back() > 0;
@@ -129,8 +131,16 @@ TEST_CASE("penalty force: friction lies in the plane and in the cone, and brakes
     Vec3 v_t = bench.velocity(centre);
     v_t -= nhat.dot(v_t) * nhat;
     CHECK(F_t.dot(v_t) <= 1e-12 * F_t.norm() * v_t.norm());
+    // One budget for sliding and spinning: |F|^2 + (M / R)^2 <= (mu N)^2, R the radius of gyration of the pressure.
+    double radius2 = 0;
+    for (std::size_t i = 0; i < bench.points.size(); ++i) {
+      radius2 += nhat.dot(bench.point_force[i].force) / N * (bench.points[i].p_WC - centre).squaredNorm();
+    }
+    const double moment = nhat.dot(bench.F_A.torque - (centre - bench.a.x).cross(bench.F_A.force));
+    const double used = std::sqrt(F_t.squaredNorm() + (radius2 > 1e-20 ? moment * moment / radius2 : 0.0));
+    CHECK_WITHIN(std::max(0.0, used - mu * N), 1e-9 * N);
     if (bench.c.slipped) {
-      CHECK_WITHIN(F_t.norm() - mu * N, 1e-12 * N);
+      CHECK_WITHIN(used - mu * N, 1e-9 * N);
       CHECK_WITHIN((F_t / F_t.norm() + v_t / v_t.norm()).norm(), 1e-7);
     }
     (bench.c.slipped ? slid : stuck) += 1;
