@@ -39,7 +39,7 @@ struct Bench {
     c.nhat_BA_W = nhat;
     c.points = points.data(), c.chosen = chosen.data(), c.count = n;
     c.p_ref = points[0].p_WC;
-    c.kp = random.log_uniform(1e3, 1e6), c.kv = random.log_uniform(1, 1e3);
+    c.kp = random.log_uniform(1e3, 1e6), c.kv = random.log_uniform(1, 1e5);
     c.divide_by_points = true;
     c.reach = std::numeric_limits<double>::infinity();
   }
