@@ -149,6 +149,9 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     c.viscous = friction.viscous;
     c.stribeck_velocity = friction.stribeck_velocity;
     c.was_slipping = memory.slipping != 0;
+    c.slipped = false;  // all of it is set: arena memory has no past
+    c.normal_force = 0;
+    c.active = 0;
     // The tangential spring turns with the two bodies' mean spin and stays in the plane of this tick (NOTES 9).
     Vec3 stretch(memory.stretch[0], memory.stretch[1], memory.stretch[2]);
     const double spin = 0.5 * h * c.nhat_BA_W.dot(state.w_WB(c.a) + state.w_WB(c.b));

