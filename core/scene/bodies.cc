@@ -6,7 +6,7 @@
 namespace tactus {
 namespace {
 
-constexpr std::array<std::string_view, kShapeKinds> kShapeWords{"sphere",   "box",        "capsule",
+constexpr std::array<std::string_view, 6> kShapeWords{"sphere",   "box",        "capsule",
                                                                 "cylinder", "half_space", "convex"};
 constexpr std::array<std::string_view, 3> kModeWords{"free", "fixed", "kinematic"};
 
@@ -27,6 +27,7 @@ Shape read_geometry(StrictTable& table, std::vector<Vec3>& points) {
     case ShapeKind::half_space:
       return make_half_space();
     case ShapeKind::convex:
+    case ShapeKind::mesh:
       break;
   }
   points = table.points("points_m");

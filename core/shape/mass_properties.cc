@@ -86,6 +86,8 @@ double volume(const Shape& shape) noexcept {
       return std::numeric_limits<double>::infinity();
     case ShapeKind::convex:
       return hull_moments(*shape.hull, shape.hull->centroid).volume;
+    case ShapeKind::mesh:
+      break;  // mesh_features.h
   }
   return 0;
 }
@@ -117,6 +119,7 @@ MassProperties mass_properties(const Shape& shape, double density) noexcept {
     }
     case ShapeKind::half_space:
     case ShapeKind::convex:
+    case ShapeKind::mesh:
       break;
   }
   out.I_SScm = diagonal.asDiagonal();

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/shape/convex_hull.h"
+#include "core/shape/triangle_mesh.h"
 
 namespace tactus {
 
@@ -80,6 +81,8 @@ const char* to_string(ShapeKind kind) noexcept {
       return "half_space";
     case ShapeKind::convex:
       return "convex";
+    case ShapeKind::mesh:
+      return "mesh";
   }
   return "unknown";
 }
@@ -103,6 +106,11 @@ Aabb bounds(const Shape& shape, const Frame& X_WS) noexcept {
       return half_space_bounds(X_WS.R.col(2), X_WS.p);
     case ShapeKind::convex:
       return hull_bounds(*shape.hull, X_WS);
+    case ShapeKind::mesh: {  // of the box in S, so that the cost does not grow with the mesh
+      const Vec3 centre = X_WS * Vec3(0.5 * (shape.mesh->lo + shape.mesh->hi));
+      e = X_WS.R.cwiseAbs() * (0.5 * (shape.mesh->hi - shape.mesh->lo));
+      return {centre - e, centre + e};
+    }
   }
   return {X_WS.p - e, X_WS.p + e};
 }
@@ -124,9 +132,10 @@ Vec3 support(const Shape& shape, const Vec3& d_S) noexcept {
     case ShapeKind::convex:
       return hull_support(*shape.hull, d_S);
     case ShapeKind::half_space:
+    case ShapeKind::mesh:
       break;
   }
-  TACTUS_ASSERT(!"support of a half-space");
+  TACTUS_ASSERT(!"support of a half-space or a mesh");
   return Vec3::Zero();
 }
 

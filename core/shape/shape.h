@@ -13,11 +13,12 @@
 namespace tactus {
 
 // The order is the order of the narrow-phase table and never changes (records name shapes by it).
-enum class ShapeKind : std::uint8_t { sphere, box, capsule, cylinder, half_space, convex };
-inline constexpr int kShapeKinds = 6;
+enum class ShapeKind : std::uint8_t { sphere, box, capsule, cylinder, half_space, convex, mesh };
+inline constexpr int kShapeKinds = 7;
 const char* to_string(ShapeKind kind) noexcept;
 
-struct ConvexHull;  // core/shape/convex_hull.h
+struct ConvexHull;    // core/shape/convex_hull.h
+struct TriangleMesh;  // core/shape/triangle_mesh.h
 
 struct Shape {
   ShapeKind kind = ShapeKind::sphere;
@@ -25,7 +26,8 @@ struct Shape {
   double radius = 0;           // sphere, capsule, cylinder [m]
   double half_length =
       0;  // capsule: half of the segment between the cap centres; cylinder: half height; along S's z axis [m]
-  const ConvexHull* hull = nullptr;  // convex: vertices and merged faces in S; owned by the Model, outlives the World
+  const ConvexHull* hull = nullptr;    // convex: vertices and merged faces in S; owned by the Model, outlives the World
+  const TriangleMesh* mesh = nullptr;  // mesh: closed triangles in S with tree and field; owned by the Model
   // half_space: the solid is z_S <= 0, outward normal +z_S.
 };
 
@@ -64,6 +66,13 @@ inline Shape make_convex(const ConvexHull* hull) {
   Shape s;
   s.kind = ShapeKind::convex;
   s.hull = hull;
+  return s;
+}
+
+inline Shape make_mesh(const TriangleMesh* mesh) {
+  Shape s;
+  s.kind = ShapeKind::mesh;
+  s.mesh = mesh;
   return s;
 }
 

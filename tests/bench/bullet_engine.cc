@@ -66,7 +66,8 @@ class BulletEngine final : public Engine {
         out = std::make_unique<btStaticPlaneShape>(btVector3(0, 0, 1), 0);
         break;
       case ShapeKind::convex:
-        throw InputError("convex hulls are not given to the peers");
+      case ShapeKind::mesh:
+        throw InputError("convex hulls and meshes are not given to the peers");
     }
     if (margin_ >= 0 && s.kind != ShapeKind::sphere && s.kind != ShapeKind::capsule) out->setMargin(margin_);
     shapes_.push_back(std::move(out));

@@ -93,9 +93,10 @@ class OdeEngine final : public Engine {
         return dCreatePlane(space_, n.x(), n.y(), n.z(), n.dot(X_WS.p));
       }
       case ShapeKind::convex:
+      case ShapeKind::mesh:
         break;
     }
-    throw InputError("convex hulls are not given to the peers");
+    throw InputError("convex hulls and meshes are not given to the peers");
   }
   void add(BodyIndex b) {
     const Body& body = model_->bodies[b];

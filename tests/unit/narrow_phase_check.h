@@ -133,6 +133,8 @@ inline double outside(const Placed& s, const Vec3& p_W) {
       return std::max(std::hypot(p.x(), p.y()) - shape.radius, std::abs(p.z()) - shape.half_length);
     case ShapeKind::half_space:
       return p.z();
+    case ShapeKind::mesh:
+      break;
     case ShapeKind::convex: {
       double d = -std::numeric_limits<double>::infinity();
       for (const auto& face : shape.hull->faces) d = std::max(d, face.nhat.dot(p) - face.offset);

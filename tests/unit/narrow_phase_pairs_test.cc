@@ -32,6 +32,8 @@ Shape random_shape(ShapeKind kind, Rng& rng) {
       return make_cylinder(u, v);
     case ShapeKind::half_space:
       return make_half_space();
+    case ShapeKind::mesh:
+      break;
     case ShapeKind::convex: {
       const auto which = rng() % 3;
       return make_convex(which == 0 ? &solids().small : which == 1 ? &solids().large : &solids().block);
