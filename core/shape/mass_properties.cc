@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/shape/convex_hull.h"
+#include "core/shape/triangle_mesh.h"
 
 namespace tactus {
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// Volume, first and second moments of a closed polyhedron about a point inside: sums over the tetrahedra (o, v0, vi,
+// Volume, first and second moments of a closed polyhedron about a point: sums over the tetrahedra (o, v0, vi,
 // vi+1) of each face. For a tetrahedron with one corner at the origin and the others a, b, c: volume V = det(a,b,c)/6,
 // first moment V (a+b+c)/4, second moment  int x x^T = V/20 (a a^T + b b^T + c c^T + (a+b+c)(a+b+c)^T).
 struct Moments {
@@ -21,6 +22,14 @@ struct Moments {
   Vec3 first = Vec3::Zero();
   Mat3 second = Mat3::Zero();
 };
+
+void add_tetrahedron(Moments& m, const Vec3& a, const Vec3& b, const Vec3& c) noexcept {
+  const double v = a.dot(b.cross(c)) / 6.0;
+  const Vec3 s = a + b + c;
+  m.volume += v;
+  m.first += 0.25 * v * s;
+  m.second += (v / 20.0) * (a * a.transpose() + b * b.transpose() + c * c.transpose() + s * s.transpose());
+}
 
 Moments hull_moments(const ConvexHull& hull, const Vec3& o) noexcept {
   Moments m;
@@ -30,14 +39,21 @@ Moments hull_moments(const ConvexHull& hull, const Vec3& o) noexcept {
     for (std::uint32_t i = 1; i + 1 < face.count; ++i) {
       const Vec3 b = hull.vertices[index[i]] - o;
       const Vec3 c = hull.vertices[index[i + 1]] - o;
-      const double v = a.dot(b.cross(c)) / 6.0;
-      const Vec3 s = a + b + c;
-      m.volume += v;
-      m.first += 0.25 * v * s;
-      m.second += (v / 20.0) * (a * a.transpose() + b * b.transpose() + c * c.transpose() + s * s.transpose());
+      add_tetrahedron(m, a, b, c);
     }
   }
   return m;
+}
+
+// The point need not be inside; the middle of the box keeps what cancels small.
+Moments mesh_moments(const TriangleMesh& mesh, const Vec3& o) noexcept {
+  Moments m;
+  for (const auto& [a, b, c] : mesh.triangles)
+    add_tetrahedron(m, mesh.vertices[a] - o, mesh.vertices[b] - o, mesh.vertices[c] - o);
+  return m;
+}
+Vec3 middle(const TriangleMesh& mesh) noexcept {
+  return 0.5 * (mesh.lo + mesh.hi);
 }
 
 // Inertia about a point from the second moment about it: I = tr(S) 1 - S.
@@ -50,12 +66,11 @@ Mat3 point_inertia(const Vec3& p) noexcept {
   return p.squaredNorm() * Mat3::Identity() - p * p.transpose();
 }
 
-MassProperties hull_mass(const ConvexHull& hull, double density) noexcept {
-  const Moments m = hull_moments(hull, hull.centroid);
+MassProperties mass_from(const Moments& m, const Vec3& o, double density) noexcept {
   MassProperties out;
   out.mass = density * m.volume;
-  const Vec3 r = m.first / m.volume;  // the centroid was rounded once already, so this is tiny
-  out.p_SScm = hull.centroid + r;
+  const Vec3 r = m.first / m.volume;
+  out.p_SScm = o + r;
   out.I_SScm = density * inertia_from_second(m.second) - out.mass * point_inertia(r);
   return out;
 }
@@ -87,14 +102,19 @@ double volume(const Shape& shape) noexcept {
     case ShapeKind::convex:
       return hull_moments(*shape.hull, shape.hull->centroid).volume;
     case ShapeKind::mesh:
-      break;  // mesh_features.h
+      return mesh_moments(*shape.mesh, middle(*shape.mesh)).volume;
   }
   return 0;
 }
 
 MassProperties mass_properties(const Shape& shape, double density) noexcept {
   TACTUS_ASSERT(shape.kind != ShapeKind::half_space);
-  if (shape.kind == ShapeKind::convex) return hull_mass(*shape.hull, density);
+  if (shape.kind == ShapeKind::convex)
+    return mass_from(hull_moments(*shape.hull, shape.hull->centroid), shape.hull->centroid, density);
+  if (shape.kind == ShapeKind::mesh) {
+    const Vec3 o = middle(*shape.mesh);
+    return mass_from(mesh_moments(*shape.mesh, o), o, density);
+  }
   MassProperties out;
   out.mass = density * volume(shape);
   const double r2 = shape.radius * shape.radius;

@@ -16,7 +16,7 @@ struct MassProperties {
 // Volume [m^3] of a bounded shape; half_space: infinity.
 double volume(const Shape& shape) noexcept;
 
-// Closed forms; for a convex polyhedron the exact integral over tetrahedra. Not for half_space.
+// Closed forms; for a convex polyhedron and a mesh the exact integral over tetrahedra. Not for half_space.
 MassProperties mass_properties(const Shape& shape, double density) noexcept;
 
 // The same body seen from another frame: S placed at X_BS in B.
