@@ -47,6 +47,8 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
                  "Measurement: alternate blocks of this length with a bare loop")
       ->check(CLI::Range(0.1, 3600.0))
       ->group("");
+  app.add_flag("--interleave-steps", c.tick.interleave_steps, "Measurement: the bare loop steps the world, too")
+      ->group("");
 }
 
 void apply(const Raw& raw, ServerConfig& c) {

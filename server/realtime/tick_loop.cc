@@ -148,9 +148,10 @@ bool TickLoop::in_bare_block() const noexcept {
   return ((now_ns() - first_start_ns_) / options_.interleave_bare_ns) % 2 == 1;
 }
 
-// The yardstick: the same sleep on the same grid, and nothing else.
+// The yardstick: the same sleep on the same grid, and nothing else; or, on request, the step of the world alone.
 void TickLoop::bare_tick() noexcept {
   sleep_to_grid_point();
+  if (options_.interleave_steps) step_world();
   const std::uint64_t skipped = grid_.advance(now_ns());
   metrics_.bare_beats.add();
   metrics_.bare_late.add(skipped > 0 ? 1 : 0);

@@ -30,8 +30,9 @@ struct TickOptions {
   std::uint32_t bodies = 1024;  // the largest scene that may ever be swapped in
   std::uint64_t spin_ns = 0;    // busy-wait at the end of each sleep: less jitter for more processor time
   std::uint64_t interleave_bare_ns =
-      0;                  // measurement: alternate blocks of this length with a bare loop that only sleeps. 0 = off
-  bool lockstep = false;  // start with the world lent to net
+      0;  // measurement: alternate blocks of this length with a bare loop that only sleeps. 0 = off
+  bool interleave_steps = false;  // measurement: the bare loop steps the world too, and publishes nothing
+  bool lockstep = false;          // start with the world lent to net
 };
 
 // Written by whoever ticks (in lockstep: net), read by any thread.

@@ -88,6 +88,7 @@ class Server:
         self.flags = [str(flag) for flag in flags]
         self.port = self.realtime_port = 0
         self.duration_s = SAFETY_NET_S
+        self.environment = {}  # over this process's
         self.process = None
 
     def command(self):
@@ -97,7 +98,8 @@ class Server:
 
     def start(self):
         with open(self.log_file, "ab") as log:
-            self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log, start_new_session=True,
+                                            env={**os.environ, **self.environment})  # fmt: skip
         lines = queue.Queue()
         threading.Thread(target=lambda: [lines.put(line) for line in self.process.stdout] + [lines.put(b"")], daemon=True).start()
         self._await_ports(lines)
