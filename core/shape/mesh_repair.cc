@@ -195,8 +195,8 @@ std::vector<OnEdge> vertices_on(const MeshSoup& soup, const OpenEdges& open, std
   std::vector<OnEdge> found;
   const Vec3 &p = soup.vertices[a], d = soup.vertices[b] - p;
   const double length = d.norm();
-  const auto [lo, hi] = std::minmax(p.x(), p.x() + d.x());
-  for (const std::uint32_t v : between(soup, open.vertices, lo - tolerance, hi + tolerance)) {
+  const double lo = std::min(0.0, d.x()) - tolerance, hi = std::max(0.0, d.x()) + tolerance;
+  for (const std::uint32_t v : between(soup, open.vertices, p.x() + lo, p.x() + hi)) {
     if (v == a || v == b) continue;
     const Vec3 r = soup.vertices[v] - p;
     const double s = r.dot(d) / (length * length);

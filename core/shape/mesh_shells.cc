@@ -55,19 +55,23 @@ double winding(const std::vector<Vec3>& vertices, const std::vector<Triangle>& t
   return std::abs(sum) / (4 * M_PI);
 }
 
-// Whether part a stands in part b. Asked at a few triangles' centres, because one may lie on b's surface: the clearest
-// answer counts.
+// Whether all of part a stands in part b. Asked at a few triangles' centres and corners; a point that lies on b's
+// surface says nothing, and one outside is enough: shells that cross are not inside each other.
 bool stands_in(const std::vector<Vec3>& vertices, const std::vector<Triangle>& triangles, const ShellPart& a,
                const ShellPart& b) {
   if ((a.box.lo.array() < b.box.lo.array()).any() || (a.box.hi.array() > b.box.hi.array()).any()) return false;
-  double clearest = 0.5;
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, a.triangles.size()); ++i) {
-    const Triangle& t = triangles[a.triangles[i * a.triangles.size() / 4 % a.triangles.size()]];
-    const double w = winding(vertices, triangles, b, (vertices[t[0]] + vertices[t[1]] + vertices[t[2]]) / 3);
-    if (std::abs(w - 0.5) > std::abs(clearest - 0.5)) clearest = w;
-    if (std::abs(w - 0.5) > 0.4) break;
+  constexpr std::size_t kAsked = 8;
+  const std::size_t step = std::max<std::size_t>(1, a.triangles.size() / kAsked);
+  bool inside = false;
+  for (std::size_t i = 0; i < a.triangles.size(); i += step) {
+    const Triangle& t = triangles[a.triangles[i]];
+    for (const Vec3& p : {Vec3((vertices[t[0]] + vertices[t[1]] + vertices[t[2]]) / 3), vertices[t[0]]}) {
+      const double w = winding(vertices, triangles, b, p);
+      if (w < 0.4) return false;
+      inside |= w > 0.6;
+    }
   }
-  return clearest > 0.5;
+  return inside;
 }
 
 }  // namespace
