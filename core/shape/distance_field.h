@@ -16,7 +16,7 @@
 namespace tactus {
 
 struct FieldOptions {
-  double tolerance_m = 1e-5;              // error where |d| is below the band; beyond it may grow by 5 % of |d|
+  double tolerance_m = 1e-5;              // the error is at most this + kGrowth |d|
   int max_depth = 12;                     // of the octree, 1..16; cells there are exact whatever their length
   std::size_t max_bytes = 256ULL << 20U;  // of the finished field
 };
@@ -34,6 +34,7 @@ struct FieldJobs {
 struct DistanceField {
   // A node is a kind (top two bits) and an index: of the first of eight children (order x + 2 y + 4 z), of a linear
   // leaf, or of an exact leaf.
+  static constexpr double kGrowth = 0.03;  // error allowed per distance: exact at the surface, coarse far from it
   enum Kind : std::uint32_t { kInner = 0, kLinear = 1, kExact = 2 };
   struct Linear {
     float corner[8];         // signed distance [m] at the corners, order x + 2 y + 4 z
@@ -43,9 +44,8 @@ struct DistanceField {
   Vec3 origin = Vec3::Zero();  // lowest corner of the root cell, in S [m]
   double size = 0;             // edge of the root cell [m]
   double margin = 0;           // least distance between the root cell's faces and the mesh [m]
-  double band = 0;             // the tolerance holds where |d| is below [m]
   double tolerance = 0;        // as asked for [m]
-  double max_error = 0;        // largest error met at the test points within the band [m]
+  double max_error = 0;        // largest (error - kGrowth |d|) met at the test points; at most the tolerance [m]
   std::uint32_t triangle_count = 0;
   int depth = 0;                     // levels below the root
   std::vector<std::uint32_t> nodes;  // the root first
