@@ -15,6 +15,9 @@ struct Limits {
       512;  // overlap points looked at per pair before the bottom is taken; >= any hull's vertices
   std::uint32_t hull_vertices = 256;  // vertices of one convex polyhedron
   std::uint32_t impact_sweeps = 10;   // passes of sequential impulses in one tick
+  std::uint64_t mesh_file_bytes = 256ULL << 20;  // of one mesh file
+  std::uint32_t mesh_triangles = 2'000'000;      // over all meshes of a scene, after subdivision
+  std::uint64_t field_bytes = 1ULL << 30;        // distance fields of all meshes of a scene
 };
 
 }  // namespace tactus

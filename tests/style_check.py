@@ -35,6 +35,8 @@ DENIED_IN_REALTIME = [
 # Exceptions to the deny-lists, each with its reason.
 ALLOWED = {
     ("core/check.h", "throw"): "TACTUS_REQUIRE, used by scene/ and programs only",
+    ("core/shape/triangle_mesh.h", "std::shared_ptr"): "instances share a mesh's tree and field; the tick only reads through plain pointers",
+    ("core/dynamics/model.h", "std::shared_ptr"): "the Model owns the meshes that its shapes share; the tick only reads through plain pointers",
 }
 MACHINE_PATH = re.compile(r"(?<![A-Za-z0-9_.$}~-])/(?:" + "work" + "|" + "farm" + r")/")
 SNAKE = re.compile(r"^[a-z0-9_]+$")

@@ -10,6 +10,7 @@
 #include "core/shape/convex_hull.h"
 #include "core/shape/mass_properties.h"
 #include "core/shape/shape.h"
+#include "core/shape/triangle_mesh.h"
 
 namespace tactus {
 
@@ -123,6 +124,8 @@ struct Model {
   std::vector<Material> materials;         // at least one: index 0 is "default"
   std::vector<SurfacePair> surface_pairs;  // materials x materials, symmetric
   std::vector<std::unique_ptr<ConvexHull>> hulls;
+  std::vector<std::shared_ptr<const TriangleMesh>> meshes;  // each once, whatever number of shapes are made of it
+  std::vector<std::string> notes;  // what the loader has to say to the user: odd sizes, repairs
   std::vector<std::pair<BodyIndex, BodyIndex>> no_collision;  // a < b, sorted
 
   // Initial state, in the user's frames: pose of B, velocity of B's origin.

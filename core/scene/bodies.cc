@@ -1,16 +1,64 @@
 // [[body]] and its [[body.shape]].
 #include <array>
+#include <filesystem>
 
 #include "core/scene/scene_builder.h"
 
 namespace tactus {
 namespace {
 
-constexpr std::array<std::string_view, 6> kShapeWords{"sphere",   "box",        "capsule",
-                                                                "cylinder", "half_space", "convex"};
+constexpr std::array<std::string_view, 7> kShapeWords{"sphere",     "box",    "capsule", "cylinder",
+                                                      "half_space", "convex", "mesh"};
 constexpr std::array<std::string_view, 3> kModeWords{"free", "fixed", "kinematic"};
 
-Shape read_geometry(StrictTable& table, std::vector<Vec3>& points) {
+// Beside the scene file, unless it is absolute.
+std::string read_mesh_path(StrictTable& table) {
+  const std::string name = table.text("file");
+  if (name.empty()) table.fail_expected("file", "the name of a mesh (.obj or .stl), relative to the scene's file");
+  return (std::filesystem::path(table.file().name).parent_path() / name).string();
+}
+
+// One number or one for each axis.
+Vec3 read_scale(StrictTable& table) {
+  if (!table.has("scale")) return Vec3::Ones();
+  const Vec3 scale = table.is_array("scale") ? table.vec3("scale") : Vec3(Vec3::Constant(table.number("scale", kAny)));
+  if ((scale.array() == 0).any()) table.fail_expected("scale", "a factor other than 0, or one for each axis [x, y, z]");
+  return scale;
+}
+
+void read_mesh(StrictTable& table, const SceneBuilder& builder, ShapeSpec& s) {
+  MeshRequest request;
+  request.path = read_mesh_path(table);
+  request.scale = read_scale(table);
+  request.repair = table.flag("repair", false);
+  if (table.has("max_triangle_area_m2")) request.max_area = table.number("max_triangle_area_m2", kPositive);
+  if (table.has("field_tolerance_m")) request.field_tolerance = table.number("field_tolerance_m", kPositive);
+  try {
+    s.mesh = builder.meshes().get(request);
+  } catch (const InputError& e) {
+    table.fail("file", e.what());
+  }
+  s.shape = make_mesh(s.mesh.get());
+}
+
+// points_m, or the vertices of a mesh file.
+void read_convex(StrictTable& table, const SceneBuilder& builder, ShapeSpec& s) {
+  s.shape = make_convex(nullptr);
+  if (!table.has("file")) {
+    s.points = table.points("points_m");
+    return;
+  }
+  if (table.has("points_m")) table.fail("points_m", "found beside file, expected one of the two");
+  const std::string path = read_mesh_path(table);
+  const Vec3 scale = read_scale(table);
+  try {
+    s.points = builder.meshes().points(path, scale);
+  } catch (const InputError& e) {
+    table.fail("file", e.what());
+  }
+}
+
+Shape read_geometry(StrictTable& table) {
   switch (static_cast<ShapeKind>(table.choice("kind", kShapeWords))) {
     case ShapeKind::sphere:
       return make_sphere(table.number("radius_m", kPositive));
@@ -27,16 +75,18 @@ Shape read_geometry(StrictTable& table, std::vector<Vec3>& points) {
     case ShapeKind::half_space:
       return make_half_space();
     case ShapeKind::convex:
+      return make_convex(nullptr);
     case ShapeKind::mesh:
       break;
   }
-  points = table.points("points_m");
-  return make_convex(nullptr);
+  return make_mesh(nullptr);
 }
 
 ShapeSpec read_shape(StrictTable& table, const SceneBuilder& builder, const Surface& fallback) {
   ShapeSpec s;
-  s.shape = read_geometry(table, s.points);
+  s.shape = read_geometry(table);
+  if (s.shape.kind == ShapeKind::convex) read_convex(table, builder, s);
+  if (s.shape.kind == ShapeKind::mesh) read_mesh(table, builder, s);
   s.X_BS = read_pose(table);
   if (table.has("density_kg_per_m3")) s.density = table.number("density_kg_per_m3", kPositive);
   if (table.has("mass_kg")) s.mass = table.number("mass_kg", kPositive);

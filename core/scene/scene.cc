@@ -141,7 +141,7 @@ void read_no_collision(StrictTable& root, SceneBuilder& builder) {
 
 SceneRun build(SceneFile& file, const SceneOptions& options) {
   apply_overrides(file, options);
-  SceneBuilder builder(options.limits);
+  SceneBuilder builder(options);
   builder.model->name = std::filesystem::path(file.name).stem().string();
   StrictTable root(file, file.root, "");
   if (root.has("parameters") && !root.is_table("parameters")) root.fail_expected("parameters", "a table");
@@ -162,6 +162,7 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
   root.finish();
   if (builder.model->bodies.empty())
     throw InputError(file.name + ": found no body, expected at least one [[body]] or [[generate]]");
+  builder.model->notes = builder.meshes().notes();
   run.model = std::move(builder.model);
   return run;
 }

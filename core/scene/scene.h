@@ -11,6 +11,7 @@
 #include "core/dynamics/model.h"
 #include "core/dynamics/state.h"
 #include "core/limits.h"
+#include "core/scene/field_cache.h"
 
 namespace tactus {
 
@@ -20,6 +21,7 @@ struct SceneOptions {
   std::vector<std::pair<std::string, std::string>> set;
   std::uint64_t seed = 0;  // 0: the scene's own
   Limits limits;
+  std::string cache_directory = tactus::cache_directory();  // for distance fields; empty: nothing is kept
 };
 
 // A push that the scene declares: a constant force in W at a body-fixed point, while start <= tick < end.

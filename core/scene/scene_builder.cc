@@ -1,5 +1,6 @@
 #include "core/scene/scene_builder.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/shape/convex_hull.h"
@@ -70,11 +71,13 @@ void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
 
   BodySpec with_hulls = spec;
   for (auto& s : with_hulls.shapes) {
+    if (s.mesh && std::find(model->meshes.begin(), model->meshes.end(), s.mesh) == model->meshes.end())
+      model->meshes.push_back(s.mesh);
     if (s.shape.kind != ShapeKind::convex) continue;
     auto hull = std::make_unique<ConvexHull>();
     std::string error;
     if (!build_convex_hull(s.points, limits_.hull_vertices, *hull, error))
-      source.fail("shape", "found points_m without a usable hull: " + error);
+      source.fail("shape", "found points without a usable hull: " + error);
     s.shape.hull = hull.get();
     model->hulls.push_back(std::move(hull));
   }

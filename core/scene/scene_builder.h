@@ -10,6 +10,7 @@
 
 #include "core/dynamics/model.h"
 #include "core/limits.h"
+#include "core/scene/mesh_library.h"
 #include "core/scene/random.h"
 #include "core/scene/scene.h"
 #include "core/scene/strict_table.h"
@@ -26,6 +27,7 @@ struct Surface {
 struct ShapeSpec {
   Shape shape;               // convex: hull is set when the body is added
   std::vector<Vec3> points;  // convex: the points whose hull it is, in S [m]
+  std::shared_ptr<const TriangleMesh> mesh;
   Pose X_BS;
   std::optional<double> density, mass;  // [kg/m^3], [kg]; at most one
   Surface surface;
@@ -46,7 +48,10 @@ struct BodySpec {
 
 class SceneBuilder {
  public:
-  explicit SceneBuilder(const Limits& limits) : model(std::make_unique<Model>()), limits_(limits) {}
+  explicit SceneBuilder(const SceneOptions& options)
+      : model(std::make_unique<Model>()),
+        limits_(options.limits),
+        meshes_(std::make_unique<MeshLibrary>(options.limits, FieldCacheOptions{options.cache_directory})) {}
 
   // source: the table that asked for the body; it is named when the body is refused.
   void add_body(const BodySpec& spec, const StrictTable& source);
@@ -54,6 +59,8 @@ class SceneBuilder {
   [[nodiscard]] std::uint32_t material(const std::string& name, const StrictTable& source, std::string_view key) const;
   [[nodiscard]] BodyIndex body(const std::string& name, const StrictTable& source, std::string_view key) const;
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
+  // Reading a mesh changes nothing of what has been built.
+  [[nodiscard]] MeshLibrary& meshes() const noexcept { return *meshes_; }
 
   std::unique_ptr<Model> model;
 
@@ -61,6 +68,7 @@ class SceneBuilder {
   void add_shapes(const BodySpec& spec, const Vec3& p_BBcm, const StrictTable& source);
 
   Limits limits_;
+  std::unique_ptr<MeshLibrary> meshes_;
   std::map<std::string, int> lines_;  // where each body was declared
 };
 

@@ -110,6 +110,10 @@ void StrictTable::fail_expected(std::string_view key, const std::string& expecte
 bool StrictTable::has(std::string_view key) {
   return find(key) != nullptr;
 }
+bool StrictTable::is_array(std::string_view key) const {
+  return table_->get(key) && table_->get(key)->is_array();
+}
+
 bool StrictTable::is_table(std::string_view key) const {
   return table_->get(key) && table_->get(key)->is_table();
 }

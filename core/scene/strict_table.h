@@ -75,6 +75,7 @@ class StrictTable {
   // An array of tables; empty when absent.
   std::vector<StrictTable> tables(std::string_view key);
   [[nodiscard]] bool is_table(std::string_view key) const;
+  [[nodiscard]] bool is_array(std::string_view key) const;
 
   // Refuses keys that nobody asked for. Called when the table has been read.
   void finish() const;
