@@ -95,6 +95,7 @@ int serve(const ServerConfig& config) {
   const std::string path = scene_path(config);
   net::LoadedScene scene = load_first_scene(config, path);
   const World& world = *scene.world;
+  for (const std::string& note : world.model().notes) spdlog::warn("{}", note);
   const std::uint32_t epoch = net::random_u32();
   TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
   TickLoop loop(config.tick, link, std::move(scene.world), epoch);

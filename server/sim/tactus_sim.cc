@@ -124,6 +124,7 @@ int run(const Arguments& a) {
   if (a.scene.ends_with(".urdf"))
     throw InputError(a.scene + ": URDF robots are not in this version yet; expected a scene (.toml)");
   SceneRun scene = load_scene_run(a.scene, scene_options(a));
+  for (const std::string& note : scene.model->notes) std::cerr << "tactus-sim: " << note << "\n";
   const std::string model_name = to_string(scene.model->contact_model);
   if (!World::has_model(scene.model->contact_model))
     throw InputError(a.scene + ": model: " + model_name + " is not in this build");
