@@ -44,8 +44,9 @@ MeshDefect check_numbers(const MeshSoup& soup) {
     found.uses = soup.triangles.size();
     return found;
   }
-  if (const MeshBounds box = bounds_of(soup.vertices); !(box.diagonal() > 0) || !std::isfinite(box.diagonal()))
-    return at(Kind::flat, 0, box.lo, box.hi);
+  const MeshBounds box = bounds_of(soup.vertices);
+  const double farthest = std::max(box.lo.cwiseAbs().maxCoeff(), box.hi.cwiseAbs().maxCoeff());
+  if (!(box.diagonal() >= kSizeMin && farthest <= kSizeMax)) return at(Kind::flat, 0, box.lo, box.hi);
   return found;
 }
 
@@ -182,7 +183,8 @@ std::string describe(const MeshDefect& d, const std::vector<std::uint32_t>& orig
     case Kind::not_finite:
       return here + "found the vertex " + text(d.p) + ", expected finite numbers" + all;
     case Kind::flat:
-      return "found a surface from " + text(d.p) + " to " + text(d.q) + ", expected a solid of some finite size";
+      return "found a surface from " + text(d.p) + " to " + text(d.q) +
+             ", expected a solid of at least 1e-9 m, nowhere farther than 1e9 m from its origin";
     case Kind::repeated_vertex:
       return here + "found the vertex " + text(d.p) + " twice, expected three different ones" + all;
     case Kind::no_area:

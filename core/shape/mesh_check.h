@@ -15,7 +15,7 @@ enum class MeshDefectKind : std::uint8_t {
   none,
   empty,              // fewer than four triangles
   not_finite,         // a vertex is no number
-  flat,               // the whole mesh has no size
+  flat,               // the whole mesh has no size, or one with which nothing can be computed
   repeated_vertex,    // a triangle has a vertex twice
   no_area,            // a triangle is a line
   duplicate,          // two triangles have the same vertices in the same order
@@ -39,6 +39,9 @@ struct MeshDefect {
 
   explicit operator bool() const noexcept { return kind != MeshDefectKind::none; }
 };
+
+// Sizes [m] whose sixth powers (inertia, its squares) are far from the ends of what a double can hold.
+inline constexpr double kSizeMin = 1e-9, kSizeMax = 1e9;
 
 // Crossings shallower than this fraction of the diagonal are rounding of the coordinates, not self-intersection.
 inline constexpr double kCrossingTolerance = 1e-6;

@@ -100,6 +100,9 @@ TEST_CASE("mesh check: numbers, triangles without area, too few, no size") {
   check_says(check(soup), Kind::empty, {"0 triangles", "at least 4"});
   soup = box({1, 1, 1}, {1, 1, 1});
   check_says(check(soup), Kind::flat, {"(1, 1, 1) to (1, 1, 1)"});
+  for (const double size : {1e-160, 1e-10, 1e10, 1e200, 1e308})
+    check_says(check(box(Vec3::Zero(), Vec3::Constant(size))), Kind::flat, {"at least 1e-9 m"});
+  for (const double size : {1e-8, 1e8}) CHECK(!check(box(Vec3::Zero(), Vec3::Constant(size))).defect);
 }
 
 TEST_CASE("mesh check: inside-out shells by containment") {
