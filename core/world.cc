@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/collide/broad_phase.h"
+#include "core/collide/collide_mesh.h"
 #include "core/contact/bottom_points.h"
+#include "core/shape/triangle_mesh.h"
 
 namespace tactus {
 
@@ -25,11 +28,22 @@ std::vector<BroadShape> broad_shapes(const Model& model) {
   return out;
 }
 
+bool has_meshes(const Model& model) noexcept {
+  return std::any_of(model.shapes.begin(), model.shapes.end(),
+                     [](const ShapeInstance& s) { return s.shape.kind == ShapeKind::mesh; });
+}
+
+// Overlap points of one pair that may have to be reduced at once.
+std::uint32_t most_points(const Model& model, const Limits& limits) noexcept {
+  return has_meshes(model) ? std::max(limits.raw_points_per_pair, limits.mesh_points_per_pair)
+                           : limits.raw_points_per_pair;
+}
+
 // What one tick may take from the arena: per manifold and point for the contact models, per body for RK4, and the
 // bottom points.
 std::size_t arena_bytes(const Model& model, const Limits& limits) {
   const std::size_t manifolds = limits.pairs, points = manifolds * limits.points_per_pair, bodies = model.bodies.size();
-  return manifolds * 1400 + points * 16 + bodies * 1200 + 4 * bottom_points_scratch(limits.raw_points_per_pair) +
+  return manifolds * 1400 + points * 16 + bodies * 1200 + 4 * bottom_points_scratch(most_points(model, limits)) +
          (1u << 16);
 }
 
@@ -58,8 +72,17 @@ World::World(std::unique_ptr<const Model> model, const Limits& limits)
   points_.resize(points);
   contact_forces_.resize(points);
   raw_points_.resize(limits.raw_points_per_pair);
-  chosen_.resize(limits.raw_points_per_pair);
+  chosen_.resize(most_points(*model_, limits));
   pair_scratch_.resize(limits.pairs);
+  if (has_meshes(*model_)) {
+    TACTUS_ASSERT(limits.patches_per_pair >= 1 && limits.patches_per_pair <= kMaxMeshPatches);
+    TACTUS_ASSERT(limits.mesh_points_per_pair >= 64);
+    for (const ShapeInstance& s : model_->shapes) {
+      TACTUS_ASSERT(s.shape.kind != ShapeKind::mesh || (s.shape.mesh->tree && s.shape.mesh->field));
+    }
+    mesh_scratch_ = std::make_unique<MeshScratch>(limits.mesh_points_per_pair);
+    patch_keys_.resize(limits.pairs);
+  }
   contacts_.manifolds = manifolds_.data();
   contacts_.points = points_.data();
 }
@@ -93,42 +116,77 @@ StepReport World::step() noexcept {
 
 // Broad phase, pair memory, narrow phase. Fills contacts_.
 void World::find_contacts(StepReport& report) noexcept {
-  const std::span<const PairKey> keys = broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, state_.pairs);
+  std::span<const PairKey> keys = broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, state_.pairs);
   report.pairs_dropped = broad_phase_->dropped();
+  if (mesh_scratch_) keys = add_patches(keys, report);
   state_.pairs.match(keys, pair_scratch_.data());
   contacts_.manifold_count = contacts_.point_count = 0;
   for (std::uint32_t i = 0; i < keys.size(); ++i) {
     const std::uint32_t a = keys[i].shape_a, b = keys[i].shape_b;
-    const ShapeInstance &shape_a = model_->shapes[a], &shape_b = model_->shapes[b];
-    PairRecord& record = state_.pairs[i];
-    ContactBuffer buffer{raw_points_.data(), limits_.raw_points_per_pair};
-    collide(shape_a.shape, kinematics_.X_WS[a], shape_b.shape, kinematics_.X_WS[b], record.witness, buffer);
-    if (buffer.count == 0) {
-      record.phase = ContactPhase::apart;
-      record.age = 0;
-      record.model.fill(0.0);
+    const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
+    const Frame &X_WA = kinematics_.X_WS[a], &X_WB = kinematics_.X_WS[b];
+    if (is_mesh_pair(shape_a, shape_b)) {
+      MeshContacts found;
+      collide_mesh(shape_a, X_WA, shape_b, X_WB, &state_.pairs[i], limits_.patches_per_pair, *mesh_scratch_, found);
+      report.points_dropped += found.dropped;
+      for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(i + k, found.patch[k], report);
+      i += limits_.patches_per_pair - 1;
       continue;
     }
-    ++record.age;
-    Manifold& m = contacts_.manifolds[contacts_.manifold_count++];
-    m = {buffer.nhat_BA_W, i, a, b, shape_a.body, shape_b.body, contacts_.point_count, 0, 0.0, buffer.all_on_bottom};
-    take_points(buffer, m, report);
-    report.depth_max = std::max(report.depth_max, m.depth_max);
+    ContactBuffer buffer{raw_points_.data(), limits_.raw_points_per_pair};
+    collide(shape_a, X_WA, shape_b, X_WB, state_.pairs[i].witness, buffer);
+    add_manifold(i, buffer, report);
   }
 }
 
+// A pair with a mesh gets one key for each of its patches; what does not fit is counted.
+std::span<const PairKey> World::add_patches(std::span<const PairKey> keys, StepReport& report) noexcept {
+  std::uint32_t count = 0;
+  for (const PairKey& key : keys) {
+    const bool mesh = is_mesh_pair(model_->shapes[key.shape_a].shape, model_->shapes[key.shape_b].shape);
+    const std::uint32_t patches = mesh ? limits_.patches_per_pair : 1;
+    if (count + patches > patch_keys_.size()) {
+      ++report.pairs_dropped;
+      continue;
+    }
+    for (std::uint32_t k = 0; k < patches; ++k) patch_keys_[count++] = {key.shape_a, key.shape_b, k};
+  }
+  return {patch_keys_.data(), count};
+}
+
+// What one record's pair has found: the contacts, or that it is apart.
+void World::add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept {
+  PairRecord& record = state_.pairs[pair];
+  if (buffer.count == 0) {
+    record.phase = ContactPhase::apart;
+    record.age = 0;
+    record.model.fill(0.0);
+    return;
+  }
+  ++record.age;
+  const std::uint32_t a = record.key.shape_a, b = record.key.shape_b;
+  Manifold& m = contacts_.manifolds[contacts_.manifold_count++];
+  m = {buffer.nhat_BA_W,    pair, a, b, model_->shapes[a].body, model_->shapes[b].body, contacts_.point_count, 0, 0.0,
+       buffer.all_on_bottom};
+  take_points(buffer, m, report);
+  report.depth_max = std::max(report.depth_max, m.depth_max);
+}
+
 // Copies the points of one pair into the contact set, at most points_per_pair: the bottom first, then the widest
-// polygon.
+// polygon. A mesh's flat contact is cut to the corners of its outline.
 void World::take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept {
   std::uint32_t count = buffer.count;
   for (std::uint32_t k = 0; k < count; ++k) m.depth_max = std::max(m.depth_max, buffer.points[k].depth);
   ContactPoint* out = contacts_.points + contacts_.point_count;
-  if (count <= limits_.points_per_pair) {
+  const bool mesh = is_mesh_pair(model_->shapes[m.shape_a].shape, model_->shapes[m.shape_b].shape);
+  const bool flat = mesh && count > 3 && flat_overlap(m.nhat_BA_W, buffer.points, count, 1e-3 * m.depth_max);
+  if (count <= limits_.points_per_pair && !flat) {
     std::copy(buffer.points, buffer.points + count, out);
   } else {
-    count = bottom_points(m.nhat_BA_W, buffer.points, count, 1e-3 * m.depth_max, chosen_.data(), arena_);
-    const std::uint32_t kept =
-        keep_widest(m.nhat_BA_W, buffer.points, chosen_.data(), count, limits_.points_per_pair, arena_);
+    const double level = flat ? std::numeric_limits<double>::infinity() : 1e-3 * m.depth_max;
+    count = bottom_points(m.nhat_BA_W, buffer.points, count, level, chosen_.data(), arena_);
+    const auto keep = flat ? keep_outermost : keep_widest;
+    const std::uint32_t kept = keep(m.nhat_BA_W, buffer.points, chosen_.data(), count, limits_.points_per_pair, arena_);
     report.points_dropped += count - kept;
     for (std::uint32_t k = 0; k < kept; ++k) out[k] = buffer.points[chosen_[k]];
     count = kept;

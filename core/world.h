@@ -18,6 +18,7 @@
 namespace tactus {
 
 class BroadPhase;
+class MeshScratch;
 
 class World {
  public:
@@ -70,6 +71,8 @@ class World {
 
  private:
   void find_contacts(StepReport& report) noexcept;
+  std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
+  void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;
 
@@ -88,6 +91,8 @@ class World {
   std::vector<std::uint32_t> chosen_;
   std::vector<SpatialForce> contact_forces_;
   std::vector<PairRecord> pair_scratch_;
+  std::unique_ptr<MeshScratch> mesh_scratch_;  // null: no shape is a mesh
+  std::vector<PairKey> patch_keys_;
   ContactSet contacts_;
   Arena arena_;
 };

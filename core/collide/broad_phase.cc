@@ -187,9 +187,12 @@ void BroadPhase::add_over_capacity(PairKey key) noexcept {
 
 bool BroadPhase::was_in_contact(PairKey key) const noexcept {
   const auto records = memory_->records();
-  const auto it = std::lower_bound(records.begin(), records.end(), key,
-                                   [](const PairRecord& r, const PairKey& k) { return r.key < k; });
-  return it != records.end() && it->key == key && it->phase != ContactPhase::apart;
+  auto it = std::lower_bound(records.begin(), records.end(), key,
+                             [](const PairRecord& r, const PairKey& k) { return r.key < k; });
+  for (; it != records.end() && it->key.shape_a == key.shape_a && it->key.shape_b == key.shape_b; ++it) {
+    if (it->phase != ContactPhase::apart) return true;  // in one of its patches
+  }
+  return false;
 }
 
 // Counting sort by shape_a, then insertion by shape_b inside each (few) bucket: O(shapes + pairs).

@@ -6,6 +6,14 @@
 
 namespace tactus {
 
+PairMemory& PairMemory::operator=(const PairMemory& other) {
+  if (this == &other) return *this;
+  if (records_.size() != other.records_.size()) records_.assign(other.records_.size(), PairRecord{});
+  std::copy(other.records_.begin(), other.records_.begin() + other.size_, records_.begin());
+  size_ = other.size_;
+  return *this;
+}
+
 void PairMemory::match(std::span<const PairKey> keys, PairRecord* scratch) noexcept {
   TACTUS_ASSERT(keys.size() <= records_.size());
   const auto same = [](const PairRecord& record, const PairKey& key) { return record.key == key; };

@@ -18,9 +18,10 @@ namespace tactus {
 // body hits one of the two.
 enum class ContactPhase : std::uint8_t { apart = 0, impacting = 1, resting = 2 };
 
-// Identifies a pair: shape_a < shape_b. Ordered by a, then b.
+// Identifies a pair: shape_a < shape_b. Ordered by a, then b, then patch. Two meshes may touch in several places, each a
+// manifold with a memory of its own: patch counts them; convex pairs have patch 0 only.
 struct PairKey {
-  std::uint32_t shape_a = 0, shape_b = 0;
+  std::uint32_t shape_a = 0, shape_b = 0, patch = 0;
   friend constexpr bool operator==(PairKey, PairKey) = default;
   friend constexpr auto operator<=>(PairKey, PairKey) = default;
 };
@@ -51,10 +52,16 @@ void store_block(PairRecord& record, const T& block) noexcept {
   std::memcpy(record.model.data(), &block, sizeof(T));
 }
 
-// Sorted by key, fixed capacity. Copyable; copying between memories of equal capacity allocates nothing.
+// Sorted by key, fixed capacity. Copyable, O(size): only the records in use are copied; between memories of equal
+// capacity nothing is allocated.
 class PairMemory {
  public:
   explicit PairMemory(std::uint32_t capacity = 0) : records_(capacity) {}
+  PairMemory(const PairMemory& other) : records_(other.records_.size()) { *this = other; }
+  PairMemory& operator=(const PairMemory& other);
+  PairMemory(PairMemory&&) noexcept = default;
+  PairMemory& operator=(PairMemory&&) noexcept = default;
+  ~PairMemory() = default;
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(records_.size()); }

@@ -224,4 +224,64 @@ std::uint32_t keep_widest(const Vec3& nhat, const ContactPoint* points, std::uin
   return kept;
 }
 
+bool flat_overlap(const Vec3& nhat, const ContactPoint* points, std::uint32_t count, double tolerance) noexcept {
+  if (count == 0) return true;
+  Vec3 t1, t2;
+  tangent_basis(nhat, t1, t2);
+  const Vec3& origin = points[0].p_WC;
+  double x = 0, y = 0, z = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Vec3 d = points[i].p_WC - origin;
+    x += t1.dot(d), y += t2.dot(d), z += points[i].depth;
+  }
+  x /= count, y /= count, z /= count;
+  double xx = 0, xy = 0, yy = 0, xz = 0, yz = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Vec3 d = points[i].p_WC - origin;
+    const double u = t1.dot(d) - x, v = t2.dot(d) - y, w = points[i].depth - z;
+    xx += u * u, xy += u * v, yy += v * v, xz += u * w, yz += v * w;
+  }
+  const double det = xx * yy - xy * xy, trace = xx + yy;
+  double a = 0, b = 0;
+  if (det > 1e-12 * trace * trace) {
+    a = (xz * yy - yz * xy) / det, b = (yz * xx - xz * xy) / det;
+  } else if (trace > 0) {  // all on one line
+    const double k = (xz * xx + yz * xy) / (xx * xx + xy * xy + 1e-300);
+    const double l = (xz * xy + yz * yy) / (xy * xy + yy * yy + 1e-300);
+    (xx >= yy ? a : b) = xx >= yy ? k : l;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Vec3 d = points[i].p_WC - origin;
+    const double w = points[i].depth - z - a * (t1.dot(d) - x) - b * (t2.dot(d) - y);
+    if (!(std::abs(w) <= tolerance)) return false;
+  }
+  return true;
+}
+
+std::uint32_t keep_outermost(const Vec3& nhat, const ContactPoint* points, std::uint32_t* chosen, std::uint32_t count,
+                             std::uint32_t keep, Arena& arena) noexcept {
+  if (count <= keep) return count;
+  const std::size_t mark = arena.used();
+  auto* taken = arena.take<std::uint8_t>(count);
+  std::fill(taken, taken + count, std::uint8_t{0});
+  // Not where normals are met often: a basis that changes sides with the sign of zero would change the choice.
+  const int axis = std::abs(nhat.x()) < 0.6 ? 0 : std::abs(nhat.y()) < 0.6 ? 1 : 2;
+  const Vec3 u = nhat.cross(Vec3::Unit(axis)).normalized(), v = nhat.cross(u);
+  for (std::uint32_t k = 0; k < keep; ++k) {
+    const double angle = 0.0371 + 2 * 3.14159265358979323846 * k / keep;  // off the symmetries of regular outlines
+    const Vec3 d = std::cos(angle) * u + std::sin(angle) * v;
+    std::uint32_t best = 0;
+    for (std::uint32_t i = 1; i < count; ++i) {
+      if (d.dot(points[chosen[i]].p_WC) > d.dot(points[chosen[best]].p_WC)) best = i;
+    }
+    taken[best] = 1;
+  }
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (taken[i] != 0) chosen[kept++] = chosen[i];
+  }
+  arena.rewind(mark);
+  return kept;
+}
+
 }  // namespace tactus

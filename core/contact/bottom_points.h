@@ -26,6 +26,17 @@ std::uint32_t bottom_points(const Vec3& nhat, const ContactPoint* points, std::u
 std::uint32_t keep_widest(const Vec3& nhat, const ContactPoint* points, std::uint32_t* chosen, std::uint32_t count,
                           std::uint32_t keep, Arena& arena) noexcept;
 
+// Are the depths those of a plane, within tolerance? Then every point is on the bottom, however little the plane is
+// tilted, and only the corners of their outline matter: bottom_points() with an infinite level tolerance gives them.
+// For meshes, whose flat faces have points inside. Least squares over the plane's directions; O(count).
+bool flat_overlap(const Vec3& nhat, const ContactPoint* points, std::uint32_t count, double tolerance) noexcept;
+
+// At most keep of the chosen points: those farthest along `keep` directions of the plane, fixed in the world, so that
+// the choice from a ring of equally deep points is the same in the next tick (keep_widest would start from whichever is
+// the deepest by rounding). Rewrites chosen in place, ascending; returns the new number. O(count * keep).
+std::uint32_t keep_outermost(const Vec3& nhat, const ContactPoint* points, std::uint32_t* chosen, std::uint32_t count,
+                             std::uint32_t keep, Arena& arena) noexcept;
+
 // Bytes of arena that bottom_points needs for count points.
 std::size_t bottom_points_scratch(std::uint32_t count) noexcept;
 

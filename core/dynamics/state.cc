@@ -71,6 +71,7 @@ std::uint64_t state_hash(const State& state) noexcept {
   for (const std::uint8_t x : state.frozen) h.word(x);
   for (const PairRecord& r : state.pairs.records()) {
     h.word((static_cast<std::uint64_t>(r.key.shape_a) << 32) | r.key.shape_b);
+    if (r.key.patch != 0) h.word(r.key.patch);  // convex pairs hash as before there were patches
     h.word((static_cast<std::uint64_t>(r.phase) << 32) | r.age);
     for (int i = 0; i < 3; ++i) h.number(r.witness.axis_A[i]);
     h.word((static_cast<std::uint64_t>(static_cast<std::uint32_t>(r.witness.feature_a)) << 32) |

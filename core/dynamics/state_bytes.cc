@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540001ULL;  // "TACTST", version 1
+constexpr std::uint64_t kLayout = 0x54414354'53540002ULL;  // "TACTST", version 2
 
 class Writer {
  public:
@@ -49,7 +49,8 @@ class Reader {
 };
 
 void put_record(const PairRecord& r, Writer& w) {
-  w.put(r.key.shape_a), w.put(r.key.shape_b), w.put(static_cast<std::uint32_t>(r.phase)), w.put(r.age);
+  w.put(r.key.shape_a), w.put(r.key.shape_b), w.put(r.key.patch);
+  w.put(static_cast<std::uint32_t>(r.phase)), w.put(r.age);
   for (int i = 0; i < 3; ++i) w.put(r.witness.axis_A[i]);
   w.put(r.witness.feature_a), w.put(r.witness.feature_b);
   for (const double x : r.model) w.put(x);
@@ -57,6 +58,7 @@ void put_record(const PairRecord& r, Writer& w) {
 
 bool get_record(Reader& in, PairRecord& r) {
   r.key.shape_a = in.get<std::uint32_t>(), r.key.shape_b = in.get<std::uint32_t>();
+  r.key.patch = in.get<std::uint32_t>();
   const auto phase = in.get<std::uint32_t>();
   r.phase = static_cast<ContactPhase>(phase);
   r.age = in.get<std::uint32_t>();

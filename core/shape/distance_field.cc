@@ -63,10 +63,11 @@ FieldSample sample_inside(const DistanceField& field, const TriangleMesh& mesh, 
     return {c.distance, c.gradient_S, c.triangle};
   }
   const DistanceField::Linear& linear = field.linear[index];
-  const Vec3 g = slope(linear.corner, leaf.at);
+  const Vec3& nhat = mesh.normals[linear.triangle];
+  const double plane = nhat.dot(p_S - mesh.vertices[mesh.triangles[linear.triangle][0]]);
+  const Vec3 g = nhat + slope(linear.corner, leaf.at) / leaf.edge;
   const double length = g.norm();
-  return {interpolate(linear.corner, leaf.at), length > 0 ? Vec3(g / length) : mesh.normals[linear.triangle],
-          linear.triangle};
+  return {plane + interpolate(linear.corner, leaf.at), length > 1e-6 ? Vec3(g / length) : nhat, linear.triangle};
 }
 
 }  // namespace

@@ -36,8 +36,10 @@ struct DistanceField {
   // leaf, or of an exact leaf.
   static constexpr double kGrowth = 0.03;  // error allowed per distance: exact at the surface, coarse far from it
   enum Kind : std::uint32_t { kInner = 0, kLinear = 1, kExact = 2 };
+  // Signed distance = that to the plane of the triangle + what is interpolated. So a flat face is exact to rounding
+  // although the corners are single precision: the noise of rounding would make points of one level look unequal.
   struct Linear {
-    float corner[8];         // signed distance [m] at the corners, order x + 2 y + 4 z
+    float corner[8];         // [m] at the corners, order x + 2 y + 4 z
     std::uint32_t triangle;  // nearest to the centre of the cell
   };
 

@@ -76,8 +76,12 @@ class Judge {
 
  private:
   [[nodiscard]] double distance(const Vec3& p) const { return closest_on_mesh(mesh_, p, reach_).distance; }
+  [[nodiscard]] double plane(const Vec3& p) const {
+    return mesh_.normals[plane_].dot(p - mesh_.vertices[mesh_.triangles[plane_][0]]);
+  }
   [[nodiscard]] bool fits(double x, double y, double z, double truth, const float* corner, double& error) const {
-    const double wrong = std::abs(trilinear(corner, x, y, z) - truth) - DistanceField::kGrowth * std::abs(truth);
+    const double found = plane(cube_.lo + cube_.edge * Vec3(x, y, z)) + trilinear(corner, x, y, z);
+    const double wrong = std::abs(found - truth) - DistanceField::kGrowth * std::abs(truth);
     error = std::max(error, wrong);
     return wrong <= field_.tolerance;
   }
@@ -85,10 +89,11 @@ class Judge {
   // Is interpolation within the tolerance at the centre, the other 18 of a 3 x 3 x 3 grid, the centres of the eight
   // children, and the mesh's own points in the cell?
   bool try_linear(const MeshClosest& centre, Verdict& out) {
-    out.linear.triangle = centre.triangle;
+    out.linear.triangle = plane_ = centre.triangle;
     for (unsigned k = 0; k < 8; ++k) {
       const Vec3 at((k & 1U) != 0 ? 1 : 0, (k & 2U) != 0 ? 1 : 0, (k & 4U) != 0 ? 1 : 0);
-      out.linear.corner[k] = static_cast<float>(distance(cube_.lo + cube_.edge * at));
+      const Vec3 p = cube_.lo + cube_.edge * at;
+      out.linear.corner[k] = static_cast<float>(distance(p) - plane(p));
     }
     const float* corner = out.linear.corner;
     if (!fits(0.5, 0.5, 0.5, centre.distance, corner, out.error)) return false;
@@ -154,6 +159,7 @@ class Judge {
   const DistanceField& field_;
   Cube cube_;
   double reach_ = 0;
+  std::uint32_t plane_ = 0;  // triangle
   bool last_ = false;
 };
 

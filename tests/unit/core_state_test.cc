@@ -55,7 +55,8 @@ TEST_CASE("state hash: every word of the state changes it, each to another value
   for (auto& x : state.frozen) flip(x, "frozen");
   for (std::uint32_t i = 0; i < state.pairs.size(); ++i) {
     PairRecord& r = state.pairs[i];
-    flip(r.key.shape_a, "shape a"), flip(r.key.shape_b, "shape b"), flip(r.phase, "phase"), flip(r.age, "age");
+    flip(r.key.shape_a, "shape a"), flip(r.key.shape_b, "shape b"), flip(r.key.patch, "patch"), flip(r.phase, "phase"),
+        flip(r.age, "age");
     for (int k = 0; k < 3; ++k) flip(r.witness.axis_A[k], "axis");
     flip(r.witness.feature_a, "feature a"), flip(r.witness.feature_b, "feature b");
     for (double& x : r.model) flip(x, "model block");
