@@ -123,9 +123,11 @@ class LeaseKeeper:
 
     def lost(self, channel: str, reason: str) -> None:
         """The server said that a channel is no longer ours."""
-        lease = self.find(channel)
-        if lease is not None:
-            self._forget(lease, reason)
+        with self._lock:
+            lease = self._by_channel.pop(channel, None)
+            if lease is None or any(self._by_channel.get(c) is lease for c in lease.channels):
+                return  # what is left of it is still held
+        self._forget(lease, f"{channel}: {reason}")
 
     def upkeep(self) -> None:
         now = time.monotonic()

@@ -51,7 +51,6 @@ class Link:
         self._reader = wire.FrameReader(b"S", _is_last_word)
         self._window = wire.ReplayWindow()
         self._first_sequence = None
-        self._ready_replies = collections.deque()
         self._early_replies = []  # events that came while a reply was awaited
         self.datagrams_received = 0
         self.refused = collections.Counter()  # datagrams refused, by reason
@@ -90,13 +89,7 @@ class Link:
 
     def receive_control(self) -> list:
         """Replies that have arrived; call when `tcp` is readable."""
-        try:
-            data = self.tcp.recv(1 << 16)
-        except OSError as error:
-            raise LinkLost(f"the connection to the server fell: {error}") from error
-        if not data:
-            raise LinkLost("the server closed the connection")
-        self._reader.feed(data)
+        self._receive_bytes()
         return self._decoded()
 
     def receive_datagrams(self) -> list:
@@ -144,9 +137,8 @@ class Link:
 
     def take_early_replies(self) -> list:
         """What came beside the replies that exchange() awaited."""
-        out = [*self._early_replies, *self._ready_replies]
+        out = [*self._early_replies, *self._decoded()]
         self._early_replies.clear()
-        self._ready_replies.clear()
         return out
 
     def close(self) -> None:
@@ -213,23 +205,35 @@ class Link:
         self.role = reply.role
 
     def _next_reply(self, deadline):
+        """One frame at a time: the frame behind the HelloReply may have a mac already, so it must wait for the key."""
         poll = select.poll()
         poll.register(self.tcp, select.POLLIN)
-        while not self._ready_replies:
+        while (reply := self._next_decoded()) is None:
             left = deadline - time.monotonic()
             if left <= 0 or not poll.poll(1000 * left):
                 raise TimedOut(f"the server did not answer within {self.timeout_s} s")
-            self._ready_replies.extend(self.receive_control())
-        return self._ready_replies.popleft()
+            self._receive_bytes()
+        return reply
+
+    def _receive_bytes(self):
+        try:
+            data = self.tcp.recv(1 << 16)
+        except OSError as error:
+            raise LinkLost(f"the connection to the server fell: {error}") from error
+        if not data:
+            raise LinkLost("the server closed the connection")
+        self._reader.feed(data)
+
+    def _next_decoded(self):
+        if (payload := self._reader.next()) is None:
+            return None
+        try:
+            return Reply.FromString(payload)
+        except DecodeError as error:
+            raise ProtocolError("a control frame that does not decode: is this a Tactus control port?") from error
 
     def _decoded(self):
-        out = []
-        while (payload := self._reader.next()) is not None:
-            try:
-                out.append(Reply.FromString(payload))
-            except DecodeError as error:
-                raise ProtocolError("a control frame that does not decode: is this a Tactus control port?") from error
-        return out
+        return list(iter(self._next_decoded, None))
 
     def _count(self, sequence):
         self.datagrams_received += 1

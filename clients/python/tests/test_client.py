@@ -24,6 +24,22 @@ def test_scenes_and_scene(client):
         client.scene["blok"]
 
 
+def test_an_event_may_come_with_the_very_hello():
+    """Both in one read: the event has a mac already, whose key stands in the HelloReply."""
+
+    class Eager(FakeServer):
+        def _hello(self, session, request):
+            writes = []
+            session.tcp, tcp = type("Held", (), {"sendall": lambda _, data: writes.append(data)})(), session.tcp
+            super()._hello(session, request)
+            session.send(Reply(event={"kind": EventKind.MODEL_CHANGED, "text": "deepest"}))
+            session.tcp = tcp
+            tcp.sendall(b"".join(writes))
+
+    with Eager() as server, tactus.connect("127.0.0.1", server.port) as client:
+        assert client.wait_event("MODEL_CHANGED").text == "deepest"
+
+
 def test_states_stream_in_order_and_know_the_clock(client):
     ticks = [state.tick for state in client.states(duration_s=0.3)]
     assert len(ticks) > 30 and ticks == sorted(set(ticks))
