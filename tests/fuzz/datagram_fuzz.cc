@@ -1,0 +1,58 @@
+// Bytes of a datagram into the server's plain structs: whatever comes, what is accepted keeps its promises.
+#include <cmath>
+#include <cstdlib>
+
+#include "proto/seal.h"
+#include "server/net/datagram.h"
+#include "server/session/replay_window.h"
+
+using namespace tactus;
+
+namespace {
+
+// Always on, in any build.
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_vector(const std::array<double, 3>& x, double limit) {
+  for (const double value : x) require(std::isfinite(value) && std::abs(value) <= limit);
+}
+
+void check(const net::WrenchDatagram& command) {
+  require(command.rows <= wire::kCommandRowsMax);
+  require(command.deadline_us > 0 && command.deadline_us <= wire::kDeadlineCapUs);
+  for (std::uint32_t i = 0; i < command.rows; ++i) {
+    const WrenchRow& row = command.row[i];
+    check_vector(row.force, net::kForceMax);
+    check_vector(row.torque, net::kTorqueMax);
+    check_vector(row.point_B, net::kPointMax);
+    require(row.frame <= v1::WRENCH_BODY);
+    for (std::uint32_t j = 0; j < i; ++j) require(command.row[j].body != row.body);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static net::DatagramDecoder decoder;  // its messages are reused, as in the server
+  static ReplayWindow window;
+  static wire::Sealer sealer(wire::Key{});
+  wire::DatagramHeader header{};
+  if (wire::read_header({data, size}, header) == wire::HeaderError::none) {
+    const std::uint64_t newest = window.newest();
+    const bool accepted = window.accept(header.sequence);
+    require(!accepted || !window.accept(header.sequence));  // once
+    require(accepted || window.newest() == newest);
+    sealer.open_datagram(data, size);
+  }
+  const std::size_t skipped = size > wire::kHeaderBytes + wire::kMacBytes ? wire::kHeaderBytes : 0;
+  const std::span<const std::uint8_t> payload(data + skipped, size - skipped - (skipped > 0 ? wire::kMacBytes : 0));
+  static net::WrenchDatagram command;
+  if (decoder.decode(payload, command).code == v1::VERDICT_NONE) check(command);
+  net::PingDatagram ping;
+  decoder.decode(payload, ping);
+  net::GrantDatagram grant;
+  decoder.decode(payload, grant);
+  return 0;
+}

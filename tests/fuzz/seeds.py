@@ -1,0 +1,72 @@
+#!/usr/bin/python3
+"""Writes the seed corpora and the dictionary of the fuzz targets from proto/golden and config/scenes. usage: seeds.py FOLDER"""
+import json
+import pathlib
+import re
+import sys
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+HEADER, MAC = 16, 16
+
+
+def write(folder, target, name, data):
+    path = folder / target / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def golden_seeds(folder):
+    for file in sorted((REPOSITORY / "proto" / "golden").glob("*.json")):
+        golden, stem = json.loads(file.read_text()), file.stem
+        if golden.get("kind") == "datagram":
+            data = bytes.fromhex(golden["bytes"])
+            payload = data[HEADER:-MAC]
+            write(folder, "datagram", stem, data)
+            write(folder, "client", stem, b"\0" + len(payload).to_bytes(2, "little") + payload)
+            write(folder, "server", stem, bytes([0x12 + data[3]]) + payload)
+        for i, frame in enumerate(golden.get("frames", [])):
+            data = bytes.fromhex(frame["bytes"] if isinstance(frame, dict) else frame)
+            payload = data[4:-MAC] if len(data) > 4 + MAC else data[4:]
+            write(folder, "client", f"{stem}-{i}", b"\3" + data[4:])
+            write(folder, "server", f"{stem}-{i}", b"\xff" + payload)
+            write(folder, "server", f"{stem}-{i}-stranger", b"\0" + data)
+
+
+def request_seeds(folder):
+    """Each kind of request, empty and with values."""
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Request
+
+    for field in Request.DESCRIPTOR.fields:
+        if field.message_type is None:
+            continue
+        request = Request(id=3)
+        body = getattr(request, field.name)
+        body.SetInParent()
+        write(folder, "server", f"request-{field.name}-empty", b"\xff" + request.SerializeToString())
+        for inner in body.DESCRIPTOR.fields:
+            value = {inner.TYPE_STRING: "block", inner.TYPE_BYTES: b"state"}.get(inner.type, 5)
+            if inner.message_type is None:
+                getattr(body, inner.name).append(value) if inner.label == inner.LABEL_REPEATED else setattr(body, inner.name, value)
+        write(folder, "server", f"request-{field.name}", b"\xff" + request.SerializeToString())
+
+
+def scene_seeds(folder):
+    words = set()
+    for file in sorted((REPOSITORY / "config" / "scenes").glob("*.toml")):
+        write(folder, "scene", file.stem, file.read_bytes())
+        words |= set(re.findall(r"[a-z_][a-z_0-9]{2,}", file.read_text()))
+    words |= set(re.findall(r"`([a-z_][a-z_0-9]{2,})`", (REPOSITORY / "config" / "README.md").read_text()))
+    lines = [f'"{word}"' for word in sorted(words)] + ['"[[body]]"', '"[[body.shape]]"', '"[[generate]]"', '"nan"', '"inf"', '"-1e308"', '"\\"$n\\""']
+    (folder / "scene.dict").write_text("\n".join(lines) + "\n")
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    golden_seeds(folder)
+    request_seeds(folder)
+    scene_seeds(folder)
+
+
+if __name__ == "__main__":
+    main()
