@@ -49,6 +49,7 @@ struct ScenesOptions {
 struct LatencyOptions {
   double seconds = 5, rate_hz = 1000;
   std::string body;
+  bool lockstep = false, take_over = false;
 };
 struct DoctorOptions {
   std::string scene;

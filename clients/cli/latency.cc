@@ -1,83 +1,14 @@
 #include "clients/cli/latency.h"
 
-#include <atomic>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
-#include <thread>
 
+#include "clients/cli/echo.h"
 #include "clients/cli/json.h"
-#include "clients/cpp/src/asio.h"
 #include "realtime.pb.h"
 
 namespace tactus::cli {
 namespace {
-
-using asio::ip::udp;
-
-// A socket that sends back what it gets, and one that measures the round trip; a thread each, blocking: as bare as it
-// gets.
-class Echo {
- public:
-  Echo() : echo_(io_, {asio::ip::address_v4::loopback(), 0}), probe_(io_, {asio::ip::address_v4::loopback(), 0}) {
-    probe_.connect(echo_.local_endpoint());
-    echoing_ = std::thread([this] { echo_back(); });
-    receiving_ = std::thread([this] { receive(); });
-  }
-  ~Echo() { stop(); }
-
-  // The size of a command with one row.
-  void send() {
-    std::array<char, 120> datagram{};
-    const std::int64_t now = client::now_ns();
-    std::memcpy(datagram.data(), &now, sizeof now);
-    std::error_code ignored;
-    probe_.send(asio::buffer(datagram), 0, ignored);
-    ++sent_;
-  }
-  std::vector<double> stop() {
-    if (echoing_.joinable()) {
-      std::error_code ignored;
-      const char end = 0;  // one byte: both threads pass it on and leave
-      probe_.send(asio::buffer(&end, 1), 0, ignored);
-      echoing_.join();
-      receiving_.join();
-    }
-    return round_trips_us_;
-  }
-  std::uint64_t sent() const { return sent_; }
-
- private:
-  void echo_back() {
-    std::array<char, 256> datagram;
-    udp::endpoint from;
-    std::error_code error;
-    std::size_t size = 0;
-    do {
-      size = echo_.receive_from(asio::buffer(datagram), from, 0, error);
-      if (!error) echo_.send_to(asio::buffer(datagram.data(), size), from, 0, error);
-    } while (size != 1);
-  }
-  void receive() {
-    std::array<char, 256> datagram;
-    std::error_code error;
-    while (true) {
-      const std::size_t size = probe_.receive(asio::buffer(datagram), 0, error);
-      const std::int64_t now = client::now_ns();
-      if (size == 1) return;
-      if (error || size < 8) continue;
-      std::int64_t then = 0;
-      std::memcpy(&then, datagram.data(), sizeof then);
-      round_trips_us_.push_back(1e-3 * static_cast<double>(now - then));
-    }
-  }
-
-  asio::io_context io_;
-  udp::socket echo_, probe_;
-  std::thread echoing_, receiving_;
-  std::vector<double> round_trips_us_;  // read after joining
-  std::uint64_t sent_ = 0;
-};
 
 struct Collected {
   std::mutex m;
@@ -174,16 +105,16 @@ LatencyResult measure_latency(client::Client& client, const LatencyOptions& opti
   return result;
 }
 
-namespace {
-
-using ull = unsigned long long;
-
 void print_row(const char* name, const Spread& s) {
   if (s.count == 0)
     std::printf("%-24s %8s\n", name, "none");
   else
     std::printf("%-24s %8.0f %8.0f %8.0f %8.0f  %zu\n", name, s.p50, s.p99, s.p999, s.max, s.count);
 }
+
+namespace {
+
+using ull = unsigned long long;
 
 void print_latency(const LatencyResult& r) {
   std::printf("%-24s %8s %8s %8s %8s  samples\n", "microseconds", "p50", "p99", "p99.9", "max");
@@ -222,6 +153,7 @@ std::string latency_json(const LatencyResult& r) {
 
 int run_latency(const Common& common, const LatencyOptions& options) {
   watch_signals();
+  if (options.lockstep) return run_lockstep_latency(common, options);
   client::Client client(client_options(common, "latency"));
   const LatencyResult result = measure_latency(client, options);
   if (common.json)

@@ -23,4 +23,11 @@ struct LatencyResult {
 // whose lease is free. Nothing moves: a zero wrench changes nothing.
 LatencyResult measure_latency(client::Client& client, const LatencyOptions& options);
 
+// One line of the table: name, p50, p99, p99.9, max, number of samples.
+void print_row(const char* name, const Spread& spread);
+
+// Lockstep: one tick granted by UDP, and its state back, beside the echo (latency_lockstep.cc). Needs the lease
+// "world"; the world advances.
+int run_lockstep_latency(const Common& common, const LatencyOptions& options);
+
 }  // namespace tactus::cli

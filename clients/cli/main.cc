@@ -145,12 +145,18 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   auto latency = std::make_shared<LatencyOptions>();
   CLI::App* sub =
       add(app, chosen, "latency", "Round trips and state age beside a bare UDP echo of the same rate; moves nothing",
-          "  tactus latency\n  tactus latency --seconds 30 --rate-hz 500 --host 10.0.0.2 --token-file key", run_latency,
-          latency);
+          "  tactus latency\n  tactus latency --lockstep\n  tactus latency --seconds 30 --rate-hz 500 --host 10.0.0.2 "
+          "--token-file key",
+          run_latency, latency);
   sub->add_option("--seconds", latency->seconds, "how long (default 5)")->check(CLI::Range(0.1, 86400.0));
   sub->add_option("--rate-hz", latency->rate_hz, "of each kind of datagram (default 1000)")
       ->check(CLI::Range(1.0, 2000.0));
-  sub->add_option("--body", latency->body, "body to send zero wrenches to (default: the first one free)");
+  CLI::Option* body =
+      sub->add_option("--body", latency->body, "body to send zero wrenches to (default: the first one free)");
+  CLI::Option* lockstep = sub->add_flag("--lockstep", latency->lockstep,
+                                        "measure grants of one tick instead; takes \"world\", and the world advances");
+  lockstep->excludes(body);
+  sub->add_flag("--take-over", latency->take_over, "take the lease \"world\" from its holder")->needs(lockstep);
 
   auto doctor = std::make_shared<DoctorOptions>();
   doctor->program = program;

@@ -66,8 +66,10 @@ std::string Hub::client_name(ClientSlot client) {
 }
 
 void Hub::scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank) {
+  // Told in the terms of the old scene: its names, its epoch. Nothing is left to drop: the tick has dropped it all.
+  for (const LostChannel& l : authority.set_bodies(static_cast<std::uint32_t>(world.model().bodies.size())))
+    send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
   scene.set(world, std::move(name), epoch, std::move(blank));
-  authority.set_bodies(static_cast<std::uint32_t>(world.model().bodies.size()));
   sessions.for_each([](Session& session) { session.subscriptions.clear(); });
 }
 

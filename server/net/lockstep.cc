@@ -18,12 +18,7 @@ bool LockstepDesk::grant(ClientSlot client, std::uint64_t until, bool mute_befor
   const std::uint64_t tick = hub_.tick.world().state().tick;
   if (until > tick + kGrantTicksMax) return false;
   if (until <= tick) {
-    // Already there: the present state once more, to this client only (the others see no new tick).
-    if (mute_before) {
-      hub_.realtime->answer_at(client, tick, false);
-      hub_.tick.serve();
-      answer_reached();
-    }
+    if (mute_before) show_present(client);
     if (answer) answer(true);
     return true;
   }
@@ -31,6 +26,12 @@ bool LockstepDesk::grant(ClientSlot client, std::uint64_t until, bool mute_befor
   waiting_.push_back({client, until, std::move(answer)});
   if (!scheduled_) run_slice();
   return true;
+}
+
+void LockstepDesk::show_present(ClientSlot client) {
+  hub_.realtime->answer_at(client, hub_.tick.world().state().tick, false);
+  hub_.tick.serve();
+  answer_reached();
 }
 
 void LockstepDesk::run_slice() {

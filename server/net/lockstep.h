@@ -19,6 +19,8 @@ class LockstepDesk {
   // state of the last tick only. False: not in lockstep, or more than kGrantTicksMax ahead.
   using Answer = std::function<void(bool reached)>;
   bool grant(ClientSlot client, std::uint64_t until, bool mute_before, Answer answer);
+  // The present state once more, to this client only (the others see no new tick). Lockstep only.
+  void show_present(ClientSlot client);
   // Reset, restore, a new scene, the end of lockstep: what waits can no longer be reached as meant.
   void cancel();
   [[nodiscard]] bool busy() const { return !waiting_.empty(); }

@@ -222,7 +222,13 @@ void RealtimePort::handle_grant(Session& session, const wire::DatagramHeader& he
     else if (!hub_.lockstep->grant(session.slot(), grant.run_to_tick, true, nullptr))
       problem = v1::VERDICT_REFUSED_OUT_OF_RANGE;
   }
-  if (problem != v1::VERDICT_NONE) ++session.counters.by_code[problem];
+  if (problem != v1::VERDICT_NONE) refuse_grant(session, header.sequence, problem);
+}
+
+// Its verdict goes with the next state; in lockstep that is the present one, to this client only.
+void RealtimePort::refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem) {
+  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(problem), 0, 0});
+  if (hub_.tick.lockstep()) hub_.lockstep->show_present(session.slot());
 }
 
 void RealtimePort::answer_at(ClientSlot client, std::uint64_t until, bool mute_before) {
@@ -239,7 +245,7 @@ void RealtimePort::publish(const StateSlot& slot) {
   const std::uint64_t now = now_ns();
   hub_.sessions.for_each([&](Session& session) {
     if (session.subscriptions.empty() || !session.is_heard(now)) return;
-    bool muted = false, forced = false;
+    bool muted = false, forced = (f.status_bits & kStatusFault) != 0;  // the last one, whatever was asked for
     for (const Answer& answer : answers_) {
       if (answer.client != session.slot()) continue;
       muted = muted || (answer.mute_before && f.tick < answer.until);

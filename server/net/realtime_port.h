@@ -49,6 +49,7 @@ class RealtimePort {
   void handle_grant(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                     std::uint64_t now);
   void refuse_command(Session& session, std::uint64_t sequence, Refusal refusal);
+  void refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem);
   void refuse(const char* reason);
   void publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot);
   void send(Session& session, wire::DatagramType type, std::size_t payload_length);

@@ -26,6 +26,7 @@ void NetStatistics::roll() {
   const TickMetrics& m = hub_.tick.metrics();
   wake_window_.take(m.wake_late_ns, wake_);
   work_window_.take(m.work_ns, work_);
+  step_window_.take(m.step_ns, step_);
   const std::uint64_t now = now_ns(), ticks = m.ticks.read(), contacts = m.contacts_sum.read(),
                       skipped = m.points_skipped.read();
   rate_hz_ = 1e9 * static_cast<double>(ticks - ticks_seen_) / static_cast<double>(now - rolled_ns_);
@@ -64,6 +65,7 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   out.set_datagrams_refused(hub_.datagrams_refused);
   set_histogram(out.mutable_wake_late_us(), wake_);
   set_histogram(out.mutable_work_us(), work_);
+  set_histogram(out.mutable_step_us(), step_);
   HistogramData lifetime;
   m.work_ns.copy(lifetime);
   set_histogram(out.mutable_work_lifetime_us(), lifetime);

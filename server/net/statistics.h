@@ -22,8 +22,8 @@ class NetStatistics {
   void fill_client(const Session& session, v1::ClientStatistics& out) const;
 
   Hub& hub_;
-  HistogramWindow wake_window_, work_window_;
-  HistogramData wake_, work_;  // of the last full second
+  HistogramWindow wake_window_, work_window_, step_window_;
+  HistogramData wake_, work_, step_;  // of the last full second
   std::uint64_t rolled_ns_ = 0, ticks_seen_ = 0, contacts_seen_ = 0, skipped_seen_ = 0, skipped_ = 0;
   double rate_hz_ = 0, contacts_mean_ = 0;
   std::vector<Exchange> waiting_;

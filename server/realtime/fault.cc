@@ -1,6 +1,7 @@
 #include "server/realtime/fault.h"
 
 #include <ctime>
+#include <utility>
 
 #include "server/realtime/clock.h"
 #include "server/realtime/tick_loop.h"
@@ -10,17 +11,43 @@ namespace {
 
 thread_local TickLoop* t_loop = nullptr;
 
+// Of the tick thread: a stack of its own, because it may be the stack that has run out.
+alignas(64) std::array<char, 1u << 16> g_signal_stack;
+
+// Once: what fails while failing goes straight to the end.
+void say_it() noexcept {
+  if (TickLoop* loop = std::exchange(t_loop, nullptr)) loop->publish_fault();
+}
+
 void on_assert(const char*, const char*, int) noexcept {
-  if (t_loop != nullptr) t_loop->publish_fault();
+  say_it();
+}
+
+// SA_RESETHAND has put the default action back: raising it again writes the core file.
+void on_signal(int signal) noexcept {
+  say_it();
+  raise(signal);
 }
 
 }  // namespace
 
 FaultScope::FaultScope(TickLoop& loop) noexcept : previous_(set_assert_handler(&on_assert)) {
   t_loop = &loop;
+  stack_t stack{};
+  stack.ss_sp = g_signal_stack.data();
+  stack.ss_size = g_signal_stack.size();
+  sigaltstack(&stack, nullptr);
+  struct sigaction action {};
+  action.sa_handler = &on_signal;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER | static_cast<int>(SA_RESETHAND);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &previous_actions_[i]);
 }
 
 FaultScope::~FaultScope() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &previous_actions_[i], nullptr);
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
   t_loop = nullptr;
   set_assert_handler(previous_);
 }

@@ -6,11 +6,18 @@
 
 namespace tactus {
 
-void Authority::set_bodies(std::uint32_t bodies) {
-  for (Lease& lease : leases_) std::erase_if(lease.channels, [](Channel c) { return c != kWorldChannel; });
+std::vector<LostChannel> Authority::set_bodies(std::uint32_t bodies) {
+  std::vector<LostChannel> lost;
+  for (Lease& lease : leases_) {
+    for (const Channel channel : lease.channels) {
+      if (channel != kWorldChannel) lost.push_back({lease.client, channel});
+    }
+    std::erase_if(lease.channels, [](Channel c) { return c != kWorldChannel; });
+  }
   std::erase_if(leases_, [](const Lease& lease) { return lease.channels.empty(); });
   holder_.resize(1);
   holder_.resize(std::size_t{bodies} + 1);
+  return lost;
 }
 
 Authority::Acquired Authority::acquire(ClientSlot client, std::span<const Channel> channels, std::uint64_t now_ns,

@@ -31,9 +31,6 @@ class Authority {
   // Only the world's channel until the first set_bodies().
   Authority() { holder_.resize(1); }
 
-  // A new scene: all leases of body channels are void; the world's stays.
-  void set_bodies(std::uint32_t bodies);
-
   struct Acquired {
     AcquireResult result = AcquireResult::granted;
     std::uint32_t lease = 0;
@@ -49,6 +46,8 @@ class Authority {
   bool renew(ClientSlot client, std::uint32_t lease, std::uint64_t now_ns);
   // The channels that became free. Empty: not this client's lease.
   std::vector<LostChannel> release(ClientSlot client, std::uint32_t lease);
+  // A new scene: all leases of body channels are void, and returned; the world's stays.
+  std::vector<LostChannel> set_bodies(std::uint32_t bodies);
   std::vector<LostChannel> drop_client(ClientSlot client);
   std::vector<LostChannel> expire(std::uint64_t now_ns);
 

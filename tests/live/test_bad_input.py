@@ -122,6 +122,20 @@ def test_deadlines_are_capped(client, raw):
     assert 195 < off - on < 230  # 200 ms, and the ramp of 10 ms
 
 
+def test_a_refused_grant_gets_a_verdict(make_server):
+    """In lockstep nothing is published by itself: the present state brings it."""
+    server = make_server("--lockstep").start()
+    with server.connect(name="holder") as holder, RawSession(server) as raw, holder.claim("world"):
+        raw.exchange("subscribe")
+        for grant, code in ((GrantPacket(scene_epoch=raw.epoch, run_to_tick=1), "REFUSED_NOT_LEASED"),
+                            (GrantPacket(scene_epoch=raw.epoch ^ 1, run_to_tick=1), "REFUSED_STALE_EPOCH"),
+                            (None, "REFUSED_MALFORMED")):  # fmt: skip
+            raw.send(raw.seal(wire.PING, PING))  # so that it is heard
+            raw.send(raw.seal(wire.GRANT, grant.SerializeToString() if grant else b"\xff"))
+            assert raw.verdict(raw.sequence) == code
+        assert holder.statistics().tick == 0
+
+
 def test_bad_grants_change_nothing(client, raw):
     before = client.latest()
     raw.exchange("subscribe")

@@ -162,6 +162,20 @@ def test_scenes_load_with_parameters_and_a_new_epoch(server, client):
     assert client.push("block", force=(1, 0, 0)).verdict().applied
 
 
+def test_a_new_scene_tells_who_lost_what(server, client):
+    with server.connect(name="director") as director:
+        held = client.claim("block", "ball")
+        epoch = client.scene_epoch
+        with director.claim("world") as world:
+            director.load("stack", n=2)
+            events = [client.wait_event("LEASE_LOST", "SCENE_CHANGED") for _ in range(3)]
+            assert [e.kind for e in events] == ["LEASE_LOST", "LEASE_LOST", "SCENE_CHANGED"]
+            assert {e.text for e in events[:2]} == {"body/block/wrench", "body/ball/wrench"}
+            assert all(e.scene_epoch == epoch for e in events[:2])  # the old one, whose names these are
+            assert not held.held and world.held  # the lease of the world stays
+            director.reset()
+
+
 def test_a_bad_scene_leaves_the_running_one(server, client):
     epoch = client.scene_epoch
     with pytest.raises(tactus.NotFound):

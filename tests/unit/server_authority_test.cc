@@ -72,7 +72,9 @@ TEST_CASE("server_authority: leaving and a new scene free what was held") {
   authority.set_bodies(2);
   const std::array<Channel, 3> all{kWorldChannel, 1, 2};
   authority.acquire(kAnna, all, 0, kSecond, false, false);
-  authority.set_bodies(5);
+  const auto lost = authority.set_bodies(5);
+  REQUIRE(lost.size() == 2);  // so that their holder can be told
+  for (const LostChannel& l : lost) CHECK((l.client == kAnna && l.channel != kWorldChannel));
   CHECK(authority.holds(kAnna, kWorldChannel, 0));
   for (Channel c = 1; c <= 5; ++c) CHECK_FALSE(authority.is_held(c, 0));
   CHECK(authority.drop_client(kAnna).size() == 1);

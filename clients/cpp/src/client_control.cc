@@ -11,6 +11,16 @@ std::string full_channel(const std::string& channel) {
   return "body/" + channel + "/wrench";
 }
 
+bool Claim::holds(const std::string& channel) const {
+  return lease != 0 && std::find(channels.begin(), channels.end(), channel) != channels.end() &&
+         std::find(lost.begin(), lost.end(), channel) == lost.end();
+}
+
+void Claim::lose(const std::string& channel) {
+  if (holds(channel)) lost.push_back(channel);
+  if (lost.size() == channels.size()) lease = 0;
+}
+
 // Takes the lease of one claim, or renews it when it may still be held.
 void Client::Impl::acquire(std::size_t index) {
   Claim claim;
@@ -18,7 +28,7 @@ void Client::Impl::acquire(std::size_t index) {
     const std::lock_guard lock(m);
     claim = claims.at(index);
   }
-  if (claim.lease != 0) {
+  if (claim.lease != 0 && claim.lost.empty()) {
     v1::Request renew;
     renew.mutable_renew_lease()->set_lease(claim.lease);
     if (ask(std::move(renew), options.request_timeout).reply) return;
@@ -31,6 +41,7 @@ void Client::Impl::acquire(std::size_t index) {
   Outcome outcome = ask(std::move(request), options.request_timeout);
   const std::lock_guard lock(m);
   claims.at(index).lease = outcome.reply ? outcome.reply->lease().lease() : 0;
+  claims.at(index).lost.clear();
   if (!outcome.reply) throw Error(outcome.kind, outcome.text, outcome.code);
 }
 
@@ -63,9 +74,7 @@ void Client::claim(const std::vector<std::string>& channels, bool take_over) {
 bool Client::holds(const std::string& channel) const {
   const std::string name = full_channel(channel);
   const std::lock_guard lock(impl_->m);
-  return std::any_of(impl_->claims.begin(), impl_->claims.end(), [&](const Claim& claim) {
-    return claim.lease != 0 && std::find(claim.channels.begin(), claim.channels.end(), name) != claim.channels.end();
-  });
+  return std::any_of(impl_->claims.begin(), impl_->claims.end(), [&](const Claim& claim) { return claim.holds(name); });
 }
 
 void Client::release() {

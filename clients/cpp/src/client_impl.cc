@@ -219,7 +219,7 @@ void Client::Impl::on_event(const v1::Event& event) {
       for (Claim& claim : claims)
         for (const std::string& channel : claim.channels)
           if (names(event.text(), channel)) {
-            claim.lease = 0;
+            claim.lose(channel);
             ours = true;
           }
     }

@@ -22,7 +22,10 @@ namespace tactus::client {
 struct Claim {
   std::vector<std::string> channels;
   bool take_over = false;
-  std::uint32_t lease = 0;  // 0: not held
+  std::uint32_t lease = 0;        // 0: not held
+  std::vector<std::string> lost;  // of the channels, since the lease was taken
+  [[nodiscard]] bool holds(const std::string& channel) const;
+  void lose(const std::string& channel);  // the last one takes the lease with it
 };
 
 struct Client::Impl {

@@ -1,0 +1,76 @@
+#include "clients/cli/echo.h"
+
+#include <array>
+#include <cstring>
+#include <thread>
+
+#include "clients/cpp/src/asio.h"
+#include "tactus/types.h"
+
+namespace tactus::cli {
+
+using asio::ip::udp;
+
+struct Echo::Impl {
+  Impl() : echo(io, {asio::ip::address_v4::loopback(), 0}), probe(io, {asio::ip::address_v4::loopback(), 0}) {
+    probe.connect(echo.local_endpoint());
+    echoing = std::thread([this] { echo_back(); });
+    receiving = std::thread([this] { receive(); });
+  }
+  void echo_back() {
+    std::array<char, 256> datagram;
+    udp::endpoint from;
+    std::error_code error;
+    std::size_t size = 0;
+    do {
+      size = echo.receive_from(asio::buffer(datagram), from, 0, error);
+      if (!error) echo.send_to(asio::buffer(datagram.data(), size), from, 0, error);
+    } while (size != 1);
+  }
+  void receive() {
+    std::array<char, 256> datagram;
+    std::error_code error;
+    while (true) {
+      const std::size_t size = probe.receive(asio::buffer(datagram), 0, error);
+      const std::int64_t now = client::now_ns();
+      if (size == 1) return;
+      if (error || size < 8) continue;
+      std::int64_t then = 0;
+      std::memcpy(&then, datagram.data(), sizeof then);
+      round_trips_us.push_back(1e-3 * static_cast<double>(now - then));
+    }
+  }
+
+  asio::io_context io;
+  udp::socket echo, probe;
+  std::thread echoing, receiving;
+  std::vector<double> round_trips_us;  // read after joining
+};
+
+Echo::Echo() : impl_(std::make_unique<Impl>()) {}
+
+Echo::~Echo() {
+  stop();
+}
+
+void Echo::send() {
+  std::array<char, 120> datagram{};
+  const std::int64_t now = client::now_ns();
+  std::memcpy(datagram.data(), &now, sizeof now);
+  std::error_code ignored;
+  impl_->probe.send(asio::buffer(datagram), 0, ignored);
+  ++sent_;
+}
+
+std::vector<double> Echo::stop() {
+  if (impl_->echoing.joinable()) {
+    std::error_code ignored;
+    const char end = 0;  // one byte: both threads pass it on and leave
+    impl_->probe.send(asio::buffer(&end, 1), 0, ignored);
+    impl_->echoing.join();
+    impl_->receiving.join();
+  }
+  return impl_->round_trips_us;
+}
+
+}  // namespace tactus::cli

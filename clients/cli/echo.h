@@ -1,0 +1,28 @@
+// A bare UDP echo inside this process: what a round trip costs on this machine without Tactus.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tactus::cli {
+
+// A socket that sends back what it gets, and one that measures the round trip; a thread each, blocking: as bare as it
+// gets.
+class Echo {
+ public:
+  Echo();
+  ~Echo();
+  Echo(const Echo&) = delete;
+  Echo& operator=(const Echo&) = delete;
+  void send();                 // one datagram of the size of a command with one row
+  std::vector<double> stop();  // the round trips [us]
+  std::uint64_t sent() const { return sent_; }
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace tactus::cli
