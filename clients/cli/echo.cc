@@ -1,6 +1,7 @@
 #include "clients/cli/echo.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -38,6 +39,8 @@ struct Echo::Impl {
       std::int64_t then = 0;
       std::memcpy(&then, datagram.data(), sizeof then);
       round_trips_us.push_back(1e-3 * static_cast<double>(now - then));
+      ++received;
+      received.notify_all();
     }
   }
 
@@ -45,6 +48,7 @@ struct Echo::Impl {
   udp::socket echo, probe;
   std::thread echoing, receiving;
   std::vector<double> round_trips_us;  // read after joining
+  std::atomic<std::uint64_t> received{0};
 };
 
 Echo::Echo() : impl_(std::make_unique<Impl>()) {}
@@ -60,6 +64,10 @@ void Echo::send() {
   std::error_code ignored;
   impl_->probe.send(asio::buffer(datagram), 0, ignored);
   ++sent_;
+}
+
+void Echo::wait() {
+  for (std::uint64_t seen = impl_->received; seen < sent_; seen = impl_->received) impl_->received.wait(seen);
 }
 
 std::vector<double> Echo::stop() {

@@ -16,6 +16,7 @@ class Echo {
   Echo(const Echo&) = delete;
   Echo& operator=(const Echo&) = delete;
   void send();                 // one datagram of the size of a command with one row
+  void wait();                 // until the last one is back; on loopback none is lost
   std::vector<double> stop();  // the round trips [us]
   std::uint64_t sent() const { return sent_; }
 

@@ -151,11 +151,11 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   sub->add_option("--seconds", latency->seconds, "how long (default 5)")->check(CLI::Range(0.1, 86400.0));
   sub->add_option("--rate-hz", latency->rate_hz, "of each kind of datagram (default 1000)")
       ->check(CLI::Range(1.0, 2000.0));
-  CLI::Option* body =
-      sub->add_option("--body", latency->body, "body to send zero wrenches to (default: the first one free)");
+  sub->add_option("--body", latency->body,
+                  "body to send zero wrenches to (default: the first one free); with --lockstep: to subscribe to "
+                  "(default: all)");
   CLI::Option* lockstep = sub->add_flag("--lockstep", latency->lockstep,
                                         "measure grants of one tick instead; takes \"world\", and the world advances");
-  lockstep->excludes(body);
   sub->add_flag("--take-over", latency->take_over, "take the lease \"world\" from its holder")->needs(lockstep);
 
   auto doctor = std::make_shared<DoctorOptions>();
