@@ -19,6 +19,8 @@ const Solids& solids() {
   return instance;
 }
 
+constexpr int kConvexKinds = kShapeKinds - 1;  // all but the mesh: collide_mesh_test
+
 Shape random_shape(ShapeKind kind, Rng& rng) {
   const double u = uniform(rng, 0.2, 1.0), v = uniform(rng, 0.2, 1.0), w = uniform(rng, 0.2, 1.0);
   switch (kind) {
@@ -82,8 +84,8 @@ void check_symmetries(const Placed& a, const Placed& b, const Result& r, Rng& rn
 }
 
 TEST_CASE("narrow_phase: axioms of contact, all pairs, random poses") {
-  for (int ka = 0; ka < kShapeKinds; ++ka) {
-    for (int kb = ka; kb < kShapeKinds; ++kb) {
+  for (int ka = 0; ka < kConvexKinds; ++ka) {
+    for (int kb = ka; kb < kConvexKinds; ++kb) {
       const auto kind_a = static_cast<ShapeKind>(ka), kind_b = static_cast<ShapeKind>(kb);
       CAPTURE(std::string(collide_function_name(kind_a, kind_b)));
       Rng rng(static_cast<unsigned>(100 + ka * 10 + kb));
