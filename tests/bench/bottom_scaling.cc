@@ -38,7 +38,7 @@ double sort_time(const std::vector<std::vector<ContactPoint>>& clouds, std::vect
 
 std::vector<BottomRow> bottom_scaling(bool quick) {
   std::vector<BottomRow> rows;
-  const std::uint32_t last = quick ? 1u << 14 : 1u << 18;
+  const std::uint32_t last = quick ? 1u << 14 : 1u << 20;
   Arena arena(2 * bottom_points_scratch(last) + (1u << 20));
   for (std::uint32_t n = 1u << 6; n <= last; n *= 4) {
     // New points each time: the branches of a small cloud would be learnt by heart.
