@@ -42,8 +42,8 @@ struct ContactBuffer {
 using CollideFn = void (*)(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                            ContactBuffer& out) noexcept;
 
-// Contacts of any pair; looks up the table. kinds in either order; half_space against half_space finds nothing. Nor does
-// a mesh: it may touch in several places and needs room to work in, see collide_mesh.h.
+// Contacts of any pair; looks up the table. kinds in either order; half_space against half_space finds nothing. Nor
+// does a mesh: it may touch in several places and needs room to work in, see collide_mesh.h.
 void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
              ContactBuffer& out) noexcept;
 

@@ -123,10 +123,10 @@ struct Nearest {
   std::uint32_t triangle = kNoTriangle;
 
   void look(const TriangleMesh& mesh, std::uint32_t t, const Vec3& p) noexcept {
-    const TriangleMesh::Triangle& v = mesh.triangles[t];
-    const double height = mesh.normals[t].dot(p - mesh.vertices[v[0]]);
+    const TriangleTree::Packed& v = mesh.tree->packed[t];
+    const double height = v.nhat.dot(p - v.a);
     if (height * height > d2 * (1 + 1e-9)) return;  // the plane is too far already
-    const OnTriangle found = closest_feature(mesh.vertices[v[0]], mesh.vertices[v[1]], mesh.vertices[v[2]], p);
+    const OnTriangle found = closest_feature(v.a, v.b, v.c, p);
     const double square = (p - found.p).squaredNorm();
     if (square < d2) {
       d2 = square;
@@ -172,6 +172,11 @@ double box_distance2(const Vec3& lo, const Vec3& hi, const Vec3& p) noexcept {
 
 void build_triangle_tree(const TriangleMesh& mesh, TriangleTree& out) {
   TACTUS_ASSERT(mesh.normals.size() == mesh.triangles.size() && mesh.neighbours.size() == mesh.triangles.size());
+  out.packed.clear();
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+    const auto& [a, b, c] = mesh.triangles[t];
+    out.packed.push_back({mesh.vertices[a], mesh.vertices[b], mesh.vertices[c], mesh.normals[t]});
+  }
   find_vertex_normals(mesh, out);
   find_sharp_edges(mesh, out);
   std::vector<Box> boxes(mesh.triangles.size());

@@ -31,7 +31,13 @@ struct TriangleTree {
   };
   static constexpr double kSharpSine = 0.1;  // of the angle between the two normals: 5.7 degrees
 
+  // A triangle's numbers side by side: the query of a nearest triangle is bound by memory.
+  struct Packed {
+    Vec3 a, b, c, nhat;
+  };
+
   BoxTree triangles, vertices, edges;
+  std::vector<Packed> packed;  // by triangle
   std::vector<Edge> sharp_edges;
   std::vector<Vec3> vertex_normals;  // angle-weighted pseudo-normals (Baerentzen & Aanaes 2005)
 };
