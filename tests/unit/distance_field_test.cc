@@ -24,10 +24,10 @@ struct Named {
 };
 std::vector<Named> meshes() {
   return {{"cube", test::box_mesh(Vec3::Constant(0.5), 6, 6, 6)},
-          {"torus", test::torus_mesh(0.5, 0.2, 36, 20)},
+          {"torus", test::torus_mesh(0.5, 0.2, 28, 16)},
           {"l_prism", test::l_prism_mesh(1, 0.3, 0.5, 2)},
           {"thin_wall", test::box_mesh(Vec3(0.5, 0.4, 0.002), 7, 6, 1)},
-          {"bowl", test::bowl_mesh(0.4, 0.5, 8, 24)}};
+          {"bowl", test::bowl_mesh(0.4, 0.5, 5, 16)}};
 }
 
 // On the surface, moved along the triangle's normal by at most `reach`.
