@@ -27,7 +27,7 @@ class Pruner {
  public:
   Pruner(const MeshPair& pair, int from) : from_(pair.side[from]), to_(pair.side[1 - from]) {
     const Shape& shape = *to_.shape;
-    slack_ = shape.kind == ShapeKind::mesh ? 2 * shape.mesh->field->tolerance : 0;
+    slack_ = shape.kind == ShapeKind::mesh ? 4 * shape.mesh->field->tolerance : 0;
     bounded_ = shape.kind == ShapeKind::mesh;
   }
   bool operator()(const Vec3& lo, const Vec3& hi) const noexcept {

@@ -86,8 +86,8 @@ class Judge {
     return wrong <= field_.tolerance;
   }
 
-  // Is interpolation within the tolerance at the centre, the other 18 of a 3 x 3 x 3 grid, the centres of the eight
-  // children, and the mesh's own points in the cell?
+  // Is interpolation within the tolerance at the centre, the other 18 of a 3 x 3 x 3 grid and the centres of the eight
+  // children, and near the surface on a finer grid and at the mesh's own points?
   bool try_linear(const MeshClosest& centre, Verdict& out) {
     out.linear.triangle = plane_ = centre.triangle;
     for (unsigned k = 0; k < 8; ++k) {
@@ -107,7 +107,12 @@ class Judge {
       const Vec3 at((k & 1U) != 0 ? 0.75 : 0.25, (k & 2U) != 0 ? 0.75 : 0.25, (k & 4U) != 0 ? 0.75 : 0.25);
       if (!fits(at.x(), at.y(), at.z(), distance(cube_.lo + cube_.edge * at), corner, out.error)) return false;
     }
-    return std::abs(centre.distance) > cube_.radius || fits_surface(corner, out.error);
+    if (std::abs(centre.distance) > 2 * cube_.radius) return true;
+    for (int i = 0; i < 64; ++i) {  // near the surface a slight bend may hide between those
+      const Vec3 at(0.125 + 0.25 * (i % 4), 0.125 + 0.25 * (i / 4 % 4), 0.125 + 0.25 * (i / 16));
+      if (!fits(at.x(), at.y(), at.z(), distance(cube_.lo + cube_.edge * at), corner, out.error)) return false;
+    }
+    return fits_surface(corner, out.error);
   }
 
   // Vertices in the cell, and of each triangle the point nearest to the cell's centre: nothing small is overlooked.
