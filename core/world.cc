@@ -43,7 +43,7 @@ std::uint32_t most_points(const Model& model, const Limits& limits) noexcept {
 // bottom points.
 std::size_t arena_bytes(const Model& model, const Limits& limits) {
   const std::size_t manifolds = limits.pairs, points = manifolds * limits.points_per_pair, bodies = model.bodies.size();
-  return manifolds * 1400 + points * 16 + bodies * 1200 + 4 * bottom_points_scratch(most_points(model, limits)) +
+  return manifolds * 3000 + points * 64 + bodies * 1200 + 4 * bottom_points_scratch(most_points(model, limits)) +
          (1u << 16);
 }
 
@@ -100,12 +100,16 @@ StepReport World::step() noexcept {
   arena_.reset();
   StepReport found;
   compute_kinematics(*model_, state_, kinematics_);
-  find_contacts(found);
+  const double margin = contact_model_->margin(*model_, parameters_);
+  if (margin > 0) {
+    for (Aabb& box : kinematics_.boxes) box.lo.array() -= margin, box.hi.array() += margin;
+  }
+  find_contacts(margin, found);
   const Tick tick{*model_,   parameters_, limits_,         model_->step,
                   contacts_, kinematics_, applied_.data(), contact_forces_.data(),
                   arena_};
   StepReport report = contact_model_->advance(tick, state_);
-  report.contacts = contacts_.point_count;
+  report.contacts = found.contacts;
   report.manifolds = contacts_.manifold_count;
   report.points_dropped = found.points_dropped;
   report.pairs_dropped = found.pairs_dropped;
@@ -115,7 +119,7 @@ StepReport World::step() noexcept {
 }
 
 // Broad phase, pair memory, narrow phase. Fills contacts_.
-void World::find_contacts(StepReport& report) noexcept {
+void World::find_contacts(double margin, StepReport& report) noexcept {
   std::span<const PairKey> keys = broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, state_.pairs);
   report.pairs_dropped = broad_phase_->dropped();
   if (mesh_scratch_) keys = add_patches(keys, report);
@@ -127,14 +131,16 @@ void World::find_contacts(StepReport& report) noexcept {
     const Frame &X_WA = kinematics_.X_WS[a], &X_WB = kinematics_.X_WS[b];
     if (is_mesh_pair(shape_a, shape_b)) {
       MeshContacts found;
-      collide_mesh(shape_a, X_WA, shape_b, X_WB, &state_.pairs[i], limits_.patches_per_pair, *mesh_scratch_, found);
+      collide_mesh(shape_a, X_WA, shape_b, X_WB, margin, &state_.pairs[i], limits_.patches_per_pair, *mesh_scratch_, found);
       report.points_dropped += found.dropped;
       for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(i + k, found.patch[k], report);
       i += limits_.patches_per_pair - 1;
       continue;
     }
     ContactBuffer buffer{raw_points_.data(), limits_.raw_points_per_pair};
-    collide(shape_a, X_WA, shape_b, X_WB, state_.pairs[i].witness, buffer);
+    PairRecord& record = state_.pairs[i];
+    const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
+    collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
     add_manifold(i, buffer, report);
   }
 }
@@ -166,8 +172,13 @@ void World::add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepRe
   ++record.age;
   const std::uint32_t a = record.key.shape_a, b = record.key.shape_b;
   Manifold& m = contacts_.manifolds[contacts_.manifold_count++];
-  m = {buffer.nhat_BA_W,    pair, a, b, model_->shapes[a].body, model_->shapes[b].body, contacts_.point_count, 0, 0.0,
-       buffer.all_on_bottom};
+  m.nhat_BA_W = buffer.nhat_BA_W;
+  m.pair = pair;
+  m.shape_a = a, m.shape_b = b;
+  m.body_a = model_->shapes[a].body, m.body_b = model_->shapes[b].body;
+  m.first = contacts_.point_count;
+  m.depth_max = -std::numeric_limits<double>::infinity();
+  m.all_on_bottom = buffer.all_on_bottom;
   take_points(buffer, m, report);
   report.depth_max = std::max(report.depth_max, m.depth_max);
 }
@@ -179,12 +190,13 @@ void World::take_points(const ContactBuffer& buffer, Manifold& m, StepReport& re
   for (std::uint32_t k = 0; k < count; ++k) m.depth_max = std::max(m.depth_max, buffer.points[k].depth);
   ContactPoint* out = contacts_.points + contacts_.point_count;
   const bool mesh = is_mesh_pair(model_->shapes[m.shape_a].shape, model_->shapes[m.shape_b].shape);
-  const bool flat = mesh && count > 3 && flat_overlap(m.nhat_BA_W, buffer.points, count, 1e-3 * m.depth_max);
+  const double level = 1e-3 * std::abs(m.depth_max);  // depths of a flat face differ by noise
+  const bool flat = mesh && count > 3 && flat_overlap(m.nhat_BA_W, buffer.points, count, level);
   if (count <= limits_.points_per_pair && !flat) {
     std::copy(buffer.points, buffer.points + count, out);
   } else {
-    const double level = flat ? std::numeric_limits<double>::infinity() : 1e-3 * m.depth_max;
-    count = bottom_points(m.nhat_BA_W, buffer.points, count, level, chosen_.data(), arena_);
+    const double cut = flat ? std::numeric_limits<double>::infinity() : level;
+    count = bottom_points(m.nhat_BA_W, buffer.points, count, cut, chosen_.data(), arena_);
     const auto keep = flat ? keep_outermost : keep_widest;
     const std::uint32_t kept = keep(m.nhat_BA_W, buffer.points, chosen_.data(), count, limits_.points_per_pair, arena_);
     report.points_dropped += count - kept;
@@ -195,6 +207,7 @@ void World::take_points(const ContactBuffer& buffer, Manifold& m, StepReport& re
   if (buffer.truncated) ++report.points_dropped;
   m.count = count;
   contacts_.point_count += count;
+  for (std::uint32_t k = 0; k < count; ++k) report.contacts += out[k].depth > 0 ? 1 : 0;
 }
 
 // Time, applied forces, and the one look for non-finite numbers at the end of a tick: such a body is frozen at its last

@@ -38,7 +38,8 @@ class World {
   // build.
   bool set_model(ContactModelKind kind) noexcept;
   [[nodiscard]] static bool has_model(ContactModelKind kind) noexcept;
-  // Keys: gains ("auto", "paper", or "kp,kv,ki"), alpha, beta, lambda, gravity_m_per_s2 ("x,y,z"),
+  // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
+  // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
   // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s. False: unknown key or a value out of
   // range; nothing changed. Not for the tick thread (parses text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
@@ -70,7 +71,7 @@ class World {
   [[nodiscard]] bool deserialise(std::span<const std::uint8_t> bytes, State& out) const;
 
  private:
-  void find_contacts(StepReport& report) noexcept;
+  void find_contacts(double margin, StepReport& report) noexcept;
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;

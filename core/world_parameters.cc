@@ -29,6 +29,10 @@ bool parse_gains(std::string_view value, Gains& out) {
     out.law = GainLaw::automatic;
     return true;
   }
+  if (value == "auto-explicit") {
+    out.law = GainLaw::automatic_explicit;
+    return true;
+  }
   if (value == "paper") {
     out.law = GainLaw::paper;
     return true;
@@ -51,8 +55,12 @@ struct Range {
 bool World::parse_parameter(std::string_view key, std::string_view value, Parameters& out) {
   Parameters next = out;
   const Range ranges[] = {
-      {"alpha", 0, 4, &next.gains.alpha},
-      {"beta", 0, 2, &next.gains.beta},
+      {"alpha", 0, 1e6, &next.gains.alpha},
+      {"beta", 0, 1e6, &next.gains.beta},
+      {"depth_scale_m", 0, 1, &next.gains.depth_scale},
+      {"explicit_alpha", 0, 4, &next.gains.explicit_alpha},
+      {"explicit_beta", 0, 2, &next.gains.explicit_beta},
+      {"contact_margin_m", 0, 0.1, &next.contact_margin},
       {"lambda", 0, 0.999, &next.gains.lambda},
       {"impact_epsilon_m_per_s", 0, 10, &next.impact_epsilon},
       {"overlap_relax_time_s", 0, 10, &next.overlap_relax_time},
@@ -69,8 +77,8 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
         ok = parse_numbers(value, range.target, 1) && *range.target > range.lo && *range.target <= range.hi;
     }
   }
-  // The stability bound of the automatic law (papers/NOTES).
-  ok = ok && next.gains.alpha + 2 * next.gains.beta < 4;
+  // The stability bound of the explicit automatic law (papers/NOTES).
+  ok = ok && next.gains.explicit_alpha + 2 * next.gains.explicit_beta < 4;
   if (ok) out = next;
   return ok;
 }
@@ -82,12 +90,17 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
     return std::string(text.data(), result.ptr);
   };
   const Gains& g = p.gains;
-  const std::string gains = g.law == GainLaw::automatic ? "auto"
-                            : g.law == GainLaw::paper   ? "paper"
-                                                        : number(g.kp) + "," + number(g.kv) + "," + number(g.ki);
+  const std::string gains = g.law == GainLaw::automatic            ? "auto"
+                            : g.law == GainLaw::automatic_explicit ? "auto-explicit"
+                            : g.law == GainLaw::paper              ? "paper"
+                                                      : number(g.kp) + "," + number(g.kv) + "," + number(g.ki);
   return {{"gains", gains},
           {"alpha", number(g.alpha)},
           {"beta", number(g.beta)},
+          {"depth_scale_m", number(g.depth_scale)},
+          {"explicit_alpha", number(g.explicit_alpha)},
+          {"explicit_beta", number(g.explicit_beta)},
+          {"contact_margin_m", number(p.contact_margin)},
           {"lambda", number(g.lambda)},
           {"gravity_m_per_s2", number(p.gravity_W.x()) + "," + number(p.gravity_W.y()) + "," + number(p.gravity_W.z())},
           {"impact_epsilon_m_per_s", number(p.impact_epsilon)},

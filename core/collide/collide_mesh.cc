@@ -217,6 +217,7 @@ void measure(const MeshPair& pair, Patches& patches, MeshPoint& p) noexcept {
 
 // Points of each patch, midway between the surfaces, in W.
 void write(const MeshPair& pair, const Frame& X_WA, const Patches& patches, MeshContacts& out) noexcept {
+  const double margin = pair.side[0].margin;
   ContactPoint* at = pair.scratch.contacts.get();
   for (std::uint32_t k = 0; k < patches.count; ++k) {
     ContactBuffer& buffer = out.patch[k];
@@ -224,8 +225,8 @@ void write(const MeshPair& pair, const Frame& X_WA, const Patches& patches, Mesh
     for (std::uint32_t i = 0; i < pair.count; ++i) {
       const MeshPoint& p = pair.scratch.found[i];
       if (p.patch != k || p.depth <= 0) continue;
-      const double to_middle = (p.of_a ? 0.5 : -0.5) * p.depth;
-      buffer.points[buffer.count++] = {X_WA * Vec3(p.p + to_middle * patches.state[k].nhat_BA), p.depth};
+      const double depth = p.depth - margin, to_middle = (p.of_a ? 0.5 : -0.5) * depth;
+      buffer.points[buffer.count++] = {X_WA * Vec3(p.p + to_middle * patches.state[k].nhat_BA), depth};
     }
     at += buffer.count;
   }
@@ -237,10 +238,12 @@ MeshScratch::MeshScratch(std::uint32_t points)
     : found(new MeshPoint[points]), contacts(new ContactPoint[points]), capacity(points) {}
 MeshScratch::~MeshScratch() = default;
 
-void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, PairRecord* records,
-                  std::uint32_t patch_count, MeshScratch& scratch, MeshContacts& out) noexcept {
+void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double margin,
+                  PairRecord* records, std::uint32_t patch_count, MeshScratch& scratch, MeshContacts& out) noexcept {
   TACTUS_ASSERT(patch_count >= 1 && patch_count <= kMaxMeshPatches && is_mesh_pair(a, b));
-  MeshPair pair{{{&a, Frame{}}, {&b, {X_WA.R.transpose() * X_WB.R, X_WA.to_local(X_WB.p)}}}, scratch};
+  const auto resting = [](const PairRecord& record) { return record.phase == ContactPhase::resting; };
+  const double seen = std::any_of(records, records + patch_count, resting) ? margin : 0.0;
+  MeshPair pair{{{&a, Frame{}, seen}, {&b, {X_WA.R.transpose() * X_WB.R, X_WA.to_local(X_WB.p)}, seen}}, scratch};
   gather_points(pair);
   Patches patches;
   patches.count = patch_count;

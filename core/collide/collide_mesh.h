@@ -43,8 +43,9 @@ inline bool is_mesh_pair(const Shape& a, const Shape& b) noexcept {
 // and phase stay with it. A patch is a set of points whose surfaces face within about 35 degrees of each other; a point
 // that one patch's own translation sets free belongs to that patch, whichever way it faces. Two places with one normal
 // are one patch: their depths are measured point by point. O(n lg N) for n points near the other's surface and N cells
-// of its field; allocates nothing.
-void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, PairRecord* records,
-                  std::uint32_t patch_count, MeshScratch& scratch, MeshContacts& out) noexcept;
+// of its field; allocates nothing. margin: a pair of which a patch touched last tick is seen across gaps up to this,
+// with points of negative depth [m].
+void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double margin,
+                  PairRecord* records, std::uint32_t patch_count, MeshScratch& scratch, MeshContacts& out) noexcept;
 
 }  // namespace tactus

@@ -62,8 +62,9 @@ void choose_touches(MeshPair& pair, int ball_side, const Vec3& c, double radius,
   }
 }
 
-void gather_ball(MeshPair& pair, int ball_side, const Vec3& centre, double radius) noexcept {
+void gather_ball(MeshPair& pair, int ball_side, const Vec3& centre, double own_radius) noexcept {
   const MeshSide& side = pair.side[1 - ball_side];
+  const double radius = own_radius + side.margin;
   const TriangleMesh& mesh = *side.shape->mesh;
   const Vec3 c = side.X.to_local(centre);
   if ((mesh.lo - c).maxCoeff() > radius || (c - mesh.hi).maxCoeff() > radius) return;

@@ -37,7 +37,8 @@ struct MeshPoint {
 // One solid of the pair, seen from the work frame.
 struct MeshSide {
   const Shape* shape;
-  Frame X;  // of the shape in the work frame
+  Frame X;            // of the shape in the work frame
+  double margin = 0;  // the surface is taken this much further out [m]
 };
 
 struct SolidSample {
@@ -45,10 +46,12 @@ struct SolidSample {
   Vec3 gradient;    // unit, outwards, in the work frame
   std::uint32_t facet = kNoFacet, triangle = kNoFacet;
 };
-// Signed distance of the solid at p in the work frame. Mesh: O(lg cells); convex O(faces + edges); else closed form.
+// Signed distance of the solid, margin included, at p in the work frame. Mesh: O(lg cells); convex O(faces + edges);
+// else closed form.
 SolidSample sample_solid(const MeshSide& side, const Vec3& p) noexcept;
 
-// The plane of a facet: outward normal and offset, in the work frame. False when the solid has no such facet.
+// The plane of a facet, margin included: outward normal and offset, in the work frame. False when the solid has no such
+// facet.
 bool facet_plane(const MeshSide& side, std::uint32_t facet, std::uint32_t triangle, Vec3& nhat,
                  double& offset) noexcept;
 

@@ -75,6 +75,7 @@ SolidSample sample_local(const Shape& shape, const Vec3& p) noexcept {
 SolidSample sample_solid(const MeshSide& side, const Vec3& p) noexcept {
   SolidSample out = sample_local(*side.shape, side.X.to_local(p));
   out.gradient = side.X.R * out.gradient;
+  out.distance -= side.margin;
   return out;
 }
 
@@ -107,7 +108,7 @@ bool facet_plane(const MeshSide& side, std::uint32_t facet, std::uint32_t triang
       return false;
   }
   nhat = side.X.R * nhat;
-  offset += nhat.dot(side.X.p);
+  offset += nhat.dot(side.X.p) + side.margin;
   return true;
 }
 

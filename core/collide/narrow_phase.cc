@@ -72,6 +72,15 @@ void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
   witness = swapped(reversed, X_WB, X_WA);
 }
 
+void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double margin, Witness& witness,
+             ContactBuffer& out) noexcept {
+  if (margin <= 0) return collide(a, X_WA, b, X_WB, witness, out);
+  const Vec3 half = (0.5 * margin) * (X_WA.R * witness.axis_A);
+  collide(a, {X_WA.R, X_WA.p - half}, b, {X_WB.R, X_WB.p + half}, witness, out);
+  const double gap = 2 * half.dot(out.nhat_BA_W);
+  for (std::uint32_t i = 0; i < out.count; ++i) out.points[i].depth -= gap;
+}
+
 const char* collide_function_name(ShapeKind a, ShapeKind b) noexcept {
   if (a > b) std::swap(a, b);
   return kTable[static_cast<int>(a)][static_cast<int>(b)].name;

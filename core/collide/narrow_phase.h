@@ -47,6 +47,12 @@ using CollideFn = void (*)(const Shape& a, const Frame& X_WA, const Shape& b, co
 void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
              ContactBuffer& out) noexcept;
 
+// The same across a gap: pairs up to `margin` apart along the axis that the witness remembers (their contact normal, if
+// they touched last tick) still get their points, with depth = -gap. Both are brought nearer by half the margin along
+// that axis, which changes the overlap along any normal by an amount known exactly.
+void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double margin, Witness& witness,
+             ContactBuffer& out) noexcept;
+
 // The table, for tests and for documentation: function name of [a][b], with a.kind <= b.kind.
 const char* collide_function_name(ShapeKind a, ShapeKind b) noexcept;
 

@@ -16,7 +16,7 @@ namespace tactus {
 
 // What happened in one tick. Full is a reported number, never an error.
 struct StepReport {
-  std::uint32_t contacts = 0;  // points that collision kept
+  std::uint32_t contacts = 0;  // points in overlap that collision kept
   std::uint32_t manifolds = 0;
   std::uint32_t points_dropped = 0;    // over Limits::points_per_pair (or its raw stage)
   std::uint32_t pairs_dropped = 0;     // over Limits::pairs
@@ -50,6 +50,11 @@ class ContactModel {
 
   // Advances q and v by h, updates phases and the model's blocks in state.pairs. Allocates nothing.
   virtual StepReport advance(const Tick& tick, State& state) noexcept = 0;
+  // Pairs that touched are shown to advance() across a gap up to this [m], with points of negative depth; 0: never.
+  [[nodiscard]] virtual double margin(const Model& model, const Parameters& parameters) const noexcept {
+    (void)model, (void)parameters;
+    return 0;
+  }
   [[nodiscard]] virtual ContactModelKind kind() const noexcept = 0;
 };
 

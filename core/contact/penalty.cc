@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/contact/bottom_points.h"
+#include "core/contact/implicit_step.h"
 #include "core/dynamics/integrator.h"
 
 namespace tactus {
@@ -33,7 +34,38 @@ double approach_speed(const Tick& tick, const State& state, const Manifold& m, c
   return m.nhat_BA_W.dot(v_rel);  // > 0 separating
 }
 
+// The order in which manifolds are treated: upward along gravity, as loads travel; at one height those of lighter
+// bodies later. It comes from physics only, so that neither the numbers of bodies nor the axes of the world matter.
+const std::uint32_t* upward(const Tick& tick) noexcept {
+  constexpr double kLevel = 1e-3;  // manifolds this close are at one height [m]
+  const std::uint32_t count = tick.contacts.manifold_count;
+  const Vec3& g = tick.parameters.gravity_W;
+  const double size = g.norm();
+  const Vec3 up = size > 0 ? Vec3(-g / size) : Vec3(Vec3::UnitZ());
+  auto* order = tick.arena.take<std::uint32_t>(count);
+  auto* height = tick.arena.take<double>(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    const ContactPoint* points = tick.contacts.points + m.first;
+    Vec3 sum = Vec3::Zero();
+    for (std::uint32_t k = 0; k < m.count; ++k) sum += points[k].p_WC;
+    order[i] = i;
+    const double inv_mass = tick.kinematics.bodies[m.body_a].inv_mass + tick.kinematics.bodies[m.body_b].inv_mass;
+    height[i] = up.dot(sum) / m.count + kLevel * inv_mass / (1 + inv_mass);
+  }
+  std::sort(order, order + count, [height](std::uint32_t x, std::uint32_t y) {
+    return height[x] < height[y] || (height[x] == height[y] && x < y);
+  });
+  return order;
+}
+
 }  // namespace
+
+// The implicit law takes all bottom points and steps in its own way; elsewhere "auto" means the explicit one.
+bool PenaltyModel::implicit(const Model& model, const Parameters& parameters) const noexcept {
+  return parameters.gains.law == GainLaw::automatic && !deepest_only_ &&
+         model.integrator == Integrator::semi_implicit_euler;
+}
 
 StepReport PenaltyModel::advance(const Tick& tick, State& state) noexcept {
   StepReport report;
@@ -43,9 +75,13 @@ StepReport PenaltyModel::advance(const Tick& tick, State& state) noexcept {
   s.impacts = tick.arena.take<ImpactContact>(s.count);
   s.memory = tick.arena.take<PenaltyMemory>(s.count);
   s.manifolds_on_body = tick.arena.take<std::uint32_t>(state.body_count());
-  choose_points(tick, s);
+  choose_points(tick, upward(tick), s);
   update_phases(tick, state, s);
   collide(tick, state, s, report);
+  if (implicit(tick.model, tick.parameters)) {
+    implicit_step(tick, s.contacts, s.count, state);
+    return report;
+  }
   prepare(tick, state, s);
   integrate(tick, state, s);
   remember(tick, state, s);
@@ -53,11 +89,12 @@ StepReport PenaltyModel::advance(const Tick& tick, State& state) noexcept {
 }
 
 // Bottom points (III-A), or the deepest one; counts the manifolds on each body.
-void PenaltyModel::choose_points(const Tick& tick, Scratch& s) const noexcept {
+void PenaltyModel::choose_points(const Tick& tick, const std::uint32_t* order, Scratch& s) const noexcept {
   std::fill(s.manifolds_on_body, s.manifolds_on_body + tick.model.bodies.size(), 0u);
   for (std::uint32_t i = 0; i < s.count; ++i) {
-    const Manifold& m = tick.contacts.manifolds[i];
+    const Manifold& m = tick.contacts.manifolds[order[i]];
     PenaltyContact& c = s.contacts[i];
+    c.manifold = order[i];
     c.a = m.body_a, c.b = m.body_b;
     c.pair = m.pair;
     c.nhat_BA_W = m.nhat_BA_W;
@@ -73,7 +110,8 @@ void PenaltyModel::choose_points(const Tick& tick, Scratch& s) const noexcept {
       for (std::uint32_t k = 0; k < m.count; ++k) chosen[k] = k;
       c.count = m.count;
     } else {
-      c.count = bottom_points(m.nhat_BA_W, c.points, m.count, kLevelTolerance * m.depth_max, chosen, tick.arena);
+      c.count =
+          bottom_points(m.nhat_BA_W, c.points, m.count, kLevelTolerance * std::abs(m.depth_max), chosen, tick.arena);
     }
     c.chosen = chosen;
     c.p_ref = c.points[chosen[0]].p_WC;
@@ -83,8 +121,8 @@ void PenaltyModel::choose_points(const Tick& tick, Scratch& s) const noexcept {
 // Fig. 2: a new contact that approaches anywhere faster than epsilon is an impact; otherwise it rests at once.
 void PenaltyModel::update_phases(const Tick& tick, const State& state, Scratch& s) const noexcept {
   for (std::uint32_t i = 0; i < s.count; ++i) {
-    const Manifold& m = tick.contacts.manifolds[i];
     const PenaltyContact& c = s.contacts[i];
+    const Manifold& m = tick.contacts.manifolds[c.manifold];
     const SurfacePair& surface =
         tick.model.surface(tick.model.shapes[m.shape_a].material, tick.model.shapes[m.shape_b].material);
     ImpactContact& impact = s.impacts[i];
@@ -114,16 +152,17 @@ void PenaltyModel::collide(const Tick& tick, State& state, Scratch& s, StepRepor
 // Memory, gains and friction springs of this tick.
 void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) const noexcept {
   const Gains& gains = tick.parameters.gains;
+  const bool automatic = gains.law == GainLaw::automatic || gains.law == GainLaw::automatic_explicit;
   const double h = tick.h;
   // The gains are those of one force evaluation's step; RK4 takes the whole tick in one.
   const double h_stage = tick.model.integrator == Integrator::rk4 ? h : h / tick.model.substeps;
   for (std::uint32_t i = 0; i < s.count; ++i) {
-    const Manifold& m = tick.contacts.manifolds[i];
     PenaltyContact& c = s.contacts[i];
+    const Manifold& m = tick.contacts.manifolds[c.manifold];
     const PairRecord& record = state.pairs[m.pair];
     const bool is_new = record.phase == ContactPhase::apart;
     PenaltyMemory memory = load_block<PenaltyMemory>(record);
-    if (gains.law == GainLaw::automatic) {
+    if (automatic) {
       // Overlap that came up within one tick (an impact between ticks, a corner that strikes while another rests, a bad
       // start) is worked off gently (NOTES 5): the spring's reach follows the depth at a quiet speed, or with the
       // relaxation time.
@@ -137,9 +176,7 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
       c.kp = gains.law == GainLaw::paper ? 100.0 * mass : gains.kp;  // III-C
       c.kv = gains.law == GainLaw::paper ? 50.0 * mass : gains.kv;
     }
-    const double ki = gains.law == GainLaw::automatic        ? 0.0
-                      : gains.law == GainLaw::explicit_gains ? gains.ki
-                                                             : 0.02 * c.kp;
+    const double ki = automatic ? 0.0 : gains.law == GainLaw::explicit_gains ? gains.ki : 0.02 * c.kp;
     c.integral_force = ki * memory.integral;
     c.divide_by_points = gains.divide_by_points;
     const Friction& friction =
@@ -241,13 +278,14 @@ void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) co
     const PenaltyContact& c = s.contacts[i];
     PenaltyMemory memory = s.memory[i];
     PairRecord& record = state.pairs[c.pair];
-    memory.integral = parameters.gains.lambda * memory.integral + tick.contacts.manifolds[i].depth_max;  // eq. 2
-    const double depth = tick.contacts.manifolds[i].depth_max, felt = std::min(depth, c.reach);
+    const double depth = tick.contacts.manifolds[c.manifold].depth_max, felt = std::min(depth, c.reach);
+    memory.integral = parameters.gains.lambda * memory.integral + depth;  // eq. 2
     memory.reach = felt + std::min(parameters.overlap_relax_speed * tick.h,
                                    std::max(kQuietSpeed * tick.h, (depth - felt) * decay));
     for (int k = 0; k < 3; ++k) memory.stretch[k] = c.stretch[k];
     memory.twist = c.twist;
     memory.slipping = c.slipped ? 1 : 0;
+    for (int k = 0; k < 3; ++k) memory.force[k] = memory.torque[k] = memory.roll[k] = 0;
     store_block(record, memory);
     // After its impact too: a pair that parts again gets no force, because damping outweighs what the spring may feel.
     record.phase = ContactPhase::resting;

@@ -14,13 +14,17 @@ class PenaltyModel final : public ContactModel {
  public:
   explicit PenaltyModel(bool deepest_only) : deepest_only_(deepest_only) {}
   StepReport advance(const Tick& tick, State& state) noexcept override;
+  [[nodiscard]] double margin(const Model& model, const Parameters& parameters) const noexcept override {
+    return implicit(model, parameters) ? parameters.contact_margin : 0;
+  }
   [[nodiscard]] ContactModelKind kind() const noexcept override {
     return deepest_only_ ? ContactModelKind::deepest : ContactModelKind::penalty;
   }
 
  private:
+  [[nodiscard]] bool implicit(const Model& model, const Parameters& parameters) const noexcept;
   struct Scratch;
-  void choose_points(const Tick& tick, Scratch& s) const noexcept;
+  void choose_points(const Tick& tick, const std::uint32_t* order, Scratch& s) const noexcept;
   void update_phases(const Tick& tick, const State& state, Scratch& s) const noexcept;
   void collide(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept;
   void prepare(const Tick& tick, const State& state, Scratch& s) const noexcept;

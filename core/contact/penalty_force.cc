@@ -180,7 +180,7 @@ struct Patch {
 
 Patch find_patch(const Gains& gains, double h, double v_ref_n, const Vec3& gradient, const PenaltyContact& c) noexcept {
   // f of eq. 1 but for a factor that the gains have in common: known before they are.
-  const double rate = gains.alpha / h;
+  const double rate = gains.explicit_alpha / h;
   const Vec3& nhat = c.nhat_BA_W;
   Vec3 sum = Vec3::Zero(), weighted = Vec3::Zero(), turn = Vec3::Zero();
   Mat3 square = Mat3::Zero();
@@ -199,7 +199,7 @@ Patch find_patch(const Gains& gains, double h, double v_ref_n, const Vec3& gradi
   for (std::uint32_t i = 0; i < c.count; ++i) {
     const ContactPoint& point = c.points[c.chosen[i]];
     const Vec3 d = point.p_WC - c.p_ref;
-    const double f = rate * std::min(point.depth, c.reach) - gains.beta * (v_ref_n + d.dot(gradient));
+    const double f = rate * std::min(point.depth, c.reach) - gains.explicit_beta * (v_ref_n + d.dot(gradient));
     if (f > 0) add(d, f);
   }
   if (r == 0) {  // nothing pushes at the start; later in the tick any of them may
@@ -236,8 +236,8 @@ void automatic_gains(const Gains& gains, double h, const Kinematics& kinematics,
   if (kb.inv_mass > 0)
     L += n_b * mode_bound(kb, lever_of(r_b + patch.mean, r_b + patch.pressure, c.nhat_BA_W), patch.spread);
   // Neither can move (a frozen body on the floor): no force is needed.
-  c.kp = L > 0 ? gains.alpha / (h * h * L) : 0;
-  c.kv = L > 0 ? gains.beta / (h * L) : 0;
+  c.kp = L > 0 ? gains.explicit_alpha / (h * h * L) : 0;
+  c.kv = L > 0 ? gains.explicit_beta / (h * L) : 0;
 }
 
 }  // namespace tactus

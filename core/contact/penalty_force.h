@@ -5,23 +5,15 @@
 #include <cstdint>
 
 #include "core/contact/contact_model.h"
+#include "core/contact/penalty_memory.h"
 
 namespace tactus {
-
-// What a pair remembers for the penalty models: PairRecord::model seen as this. All zero: a new contact.
-struct PenaltyMemory {
-  double integral;    // I of eq. 2 [m]
-  double reach;       // depth that the spring may feel this tick; deeper overlap is new and is worked off gently [m]
-  double kp;          // stiffness of the last tick [N/m]; 0: none
-  double stretch[3];  // tangential spring, in W, tangent to the contact [m]
-  double twist;       // torsional spring about the normal [rad]
-  double slipping;    // 1: slid in the last tick
-};
 
 // One manifold, ready for force evaluation. Filled at the start of the tick; constant over RK4 stages but for the
 // outputs.
 struct PenaltyContact {
   BodyIndex a, b;
+  std::uint32_t manifold;  // in the contact set
   std::uint32_t pair;
   Vec3 nhat_BA_W;
   const ContactPoint* points;   // of the contact set

@@ -18,15 +18,18 @@ void prescribed_velocity(const Model& model, BodyIndex b, double t, double h, St
 }
 
 // Rotates a free body with unequal moments: L_W advances exactly, the rotation takes the midpoint rate in the body's
-// own axes (dL_B/dt = L_B x w_B), and w follows from L at the new orientation.
-void turn_by_momentum(const Body& body, const Vec3& torque_W, double h, BodyIndex b, State& state) noexcept {
+// own axes (dL_B/dt = L_B x w_B), and w follows from L at the new orientation. mean: the rate without the gyroscopic
+// term; null: that at the end.
+void turn_by_momentum(const Body& body, const Vec3& torque_W, double h, BodyIndex b, const Vec3* mean_W,
+                      State& state) noexcept {
   const Quat q0 = state.q_WB(b);
   const Mat3 R0 = q0.toRotationMatrix();
   const Vec3 w_B = R0.transpose() * state.w_WB(b);
   const Vec3 L_B = body.I_BBcm * w_B + h * (R0.transpose() * torque_W);
   const Vec3 w0_B = body.inv_I_BBcm * L_B;
   const Vec3 w_mid_B = body.inv_I_BBcm * (L_B + (0.5 * h) * L_B.cross(w0_B));
-  const Quat q1 = rotate_by(h * (R0 * w_mid_B), q0);
+  const Vec3 rate_W = mean_W ? Vec3(*mean_W + R0 * (w_mid_B - w0_B)) : Vec3(R0 * w_mid_B);
+  const Quat q1 = rotate_by(h * rate_W, q0);
   const Mat3 R1 = q1.toRotationMatrix();
   const Vec3 L1_B = R1.transpose() * (R0 * L_B);
   state.set_pose(b, state.p_WBcm(b), q1);
@@ -39,7 +42,7 @@ constexpr double kGyroscopicRate2 = 1e-8;
 }  // namespace
 
 void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double t,
-                         double h, const SpatialForce* F_Bcm_W, State& state) noexcept {
+                         double h, const SpatialForce* F_Bcm_W, const MeanVelocity* mean, State& state) noexcept {
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     const Body& body = model.bodies[b];
     if (body.mode == BodyMode::fixed || state.frozen[b]) continue;
@@ -56,14 +59,26 @@ void semi_implicit_euler(const Model& model, const Parameters& parameters, const
       v.z() = 0;
       w.x() = w.y() = 0;
     }
+    const Vec3 x = state.p_WBcm(b) + h * (mean ? mean[b].v : v);
     if (body.spherical_inertia || model.planar || w.squaredNorm() < kGyroscopicRate2) {
       state.set_velocity(b, v, w);
-      state.set_pose(b, state.p_WBcm(b) + h * v, rotate_by(h * w, state.q_WB(b)));
+      state.set_pose(b, x, rotate_by(h * (mean ? mean[b].w : w), state.q_WB(b)));
       continue;
     }
     state.set_velocity(b, v, w_old);
-    state.set_pose(b, state.p_WBcm(b) + h * v, state.q_WB(b));
-    turn_by_momentum(body, F_Bcm_W[b].torque, h, b, state);
+    state.set_pose(b, x, state.q_WB(b));
+    turn_by_momentum(body, F_Bcm_W[b].torque, h, b, mean ? &mean[b].w : nullptr, state);
+  }
+}
+
+void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double t,
+                         double h, const SpatialForce* F_Bcm_W, State& state) noexcept {
+  semi_implicit_euler(model, parameters, kinematics, t, h, F_Bcm_W, nullptr, state);
+}
+
+void prescribe_velocities(const Model& model, double t, double h, State& state) noexcept {
+  for (BodyIndex b = 0; b < state.body_count(); ++b) {
+    if (model.bodies[b].mode == BodyMode::kinematic) prescribed_velocity(model, b, t, h, state);
   }
 }
 
@@ -113,9 +128,7 @@ void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& l
          State& state) noexcept {
   const std::uint32_t n = state.body_count();
   const std::size_t nq = 7 * static_cast<std::size_t>(n), nv = 6 * static_cast<std::size_t>(n);
-  for (BodyIndex b = 0; b < n; ++b) {
-    if (model.bodies[b].mode == BodyMode::kinematic) prescribed_velocity(model, b, state.time, h, state);
-  }
+  prescribe_velocities(model, state.time, h, state);
   Rk4 s{model,
         parameters,
         n,

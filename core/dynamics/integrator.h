@@ -24,6 +24,17 @@ class ForceLaw {
 void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double t,
                          double h, const SpatialForce* F_Bcm_W, State& state) noexcept;
 
+// Mean velocity of a body over a tick: what moves it when the tick was taken in substeps.
+struct MeanVelocity {
+  Vec3 v, w;
+};
+// The same with F the mean force of the tick; bodies move with the mean velocities given.
+void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double t,
+                         double h, const SpatialForce* F_Bcm_W, const MeanVelocity* mean, State& state) noexcept;
+
+// Sets the velocity of kinematic bodies to the mean of their prescribed motion over [t, t + h].
+void prescribe_velocities(const Model& model, double t, double h, State& state) noexcept;
+
 // Classical fourth-order Runge-Kutta on (p, q, v, w) with four force evaluations; scratch from the arena.
 void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& law, Arena& arena,
          State& state) noexcept;

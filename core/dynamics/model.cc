@@ -72,6 +72,7 @@ void combine_materials(Model& model) {
       out.friction.mu_dynamic = std::sqrt(a.friction.mu_dynamic * b.friction.mu_dynamic);
       out.friction.viscous = a.friction.viscous + b.friction.viscous;
       out.friction.stribeck_velocity = std::max(a.friction.stribeck_velocity, b.friction.stribeck_velocity);
+      out.friction.rolling = std::max(a.friction.rolling, b.friction.rolling);
     }
   }
 }

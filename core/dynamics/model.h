@@ -59,24 +59,27 @@ struct ShapeInstance {
 
 // Gains of the penalty force, given per material or per scene.
 enum class GainLaw : std::uint8_t {
-  automatic,      // papers/NOTES: kp = alpha/(h^2 L), kv = beta/(h L), per manifold
-  paper,          // Drumwright III-C: 100, 50, 2 times (m1 + m2), lambda 0.9
-  explicit_gains  // kp, kv, ki as given
+  automatic,  // implicit: kp = alpha/(h^2 L), kv = beta/(h L), L = 1/m_a + 1/m_b, solved for the end of a substep
+  automatic_explicit,  // papers/NOTES: the same form, evaluated at its start; L bounds all modes from above
+  paper,               // Drumwright III-C: 100, 50, 2 times (m1 + m2), lambda 0.9
+  explicit_gains       // kp, kv, ki as given
 };
 struct Gains {
   GainLaw law = GainLaw::automatic;
-  // automatic, per substep; stable for alpha + 2 beta < 4. Measured against NOTES' 1, 1 with one step a tick:
-  // core/README.md.
-  double alpha = 0.25, beta = 1.4;
-  double kp = 0, kv = 0, ki = 0;  // explicit [N/m], [N s/m], [N/m per tick of summed depth]
-  double lambda = 0.9;            // forgetting factor of eq. 2, 0 < lambda < 1
-  bool divide_by_points = true;   // eq. 1's division by r
+  // Per substep. Measured: core/README.md.
+  double alpha = 1, beta = 300;                       // automatic
+  double depth_scale = 1e-4;                          // automatic: loads press no contact much deeper than this [m]
+  double explicit_alpha = 0.25, explicit_beta = 1.4;  // automatic_explicit; stable for alpha + 2 beta < 4
+  double kp = 0, kv = 0, ki = 0;                      // explicit [N/m], [N s/m], [N/m per tick of summed depth]
+  double lambda = 0.9;                                // forgetting factor of eq. 2, 0 < lambda < 1
+  bool divide_by_points = true;                       // eq. 1's division by r
 };
 
 struct Friction {
   double mu_static = 0.5, mu_dynamic = 0.5;
   double viscous = 0;            // [N s/m]
   double stribeck_velocity = 0;  // [m/s]; 0 = no Stribeck effect
+  double rolling = 0;            // arm of the rolling resistance: its moment is at most this times the normal force [m]
 };
 
 struct Material {
@@ -104,14 +107,15 @@ struct Parameters {
   Gains gains;
   Vec3 gravity_W = Vec3(0, 0, -9.81);  // [m/s^2]
   double impact_epsilon = 1e-3;        // Fig. 2: a new contact that approaches faster is an impact [m/s]
-  double overlap_relax_time = 0.02;  // an overlap found at first contact is worked off with this time constant [s] ...
-  double overlap_relax_speed = 1.0;  // ... but never faster than this [m/s]
+  double overlap_relax_time = 0.005;  // an overlap found at first contact is worked off with this time constant [s] ...
+  double overlap_relax_speed = 1.0;   // ... but never faster than this [m/s]
+  double contact_margin = 1e-4;       // automatic gains: a pair that touched is seen across a gap up to this [m]
 };
 
 struct Model {
   std::string name, title;
   double step = 1e-3;          // h [s]
-  std::uint32_t substeps = 4;  // semi-implicit Euler: forces are evaluated so often a tick, on one contact set
+  std::uint32_t substeps = 4;  // semi-implicit Euler: forces are found so often a tick, on one contact set
   Integrator integrator = Integrator::semi_implicit_euler;
   ContactModelKind contact_model = ContactModelKind::penalty;
   Parameters parameters;

@@ -17,6 +17,7 @@ Friction read_friction(StrictTable& table) {
                                        number_text(f.mu_static));
   f.viscous = table.number("viscous_n_s_per_m", kNotNegative, 0.0);
   f.stribeck_velocity = table.number("stribeck_velocity_m_per_s", kNotNegative, 0.0);
+  f.rolling = table.number("rolling_friction_m", kNotNegative, 0.0);
   return f;
 }
 

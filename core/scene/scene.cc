@@ -86,14 +86,23 @@ void apply_overrides(SceneFile& file, const SceneOptions& options) {
 Gains read_gains(StrictTable& root) {
   Gains g;
   if (!root.is_table("gains")) {
-    static constexpr std::array<std::string_view, 2> kWords{"auto", "paper"};
-    g.law = root.choice("gains", kWords, 0) == 0 ? GainLaw::automatic : GainLaw::paper;
+    static constexpr std::array<std::string_view, 3> kWords{"auto", "auto-explicit", "paper"};
+    g.law = static_cast<GainLaw>(root.choice("gains", kWords, 0));
     return g;
   }
   StrictTable table = root.table("gains");
-  if (table.has("alpha") || table.has("beta")) {
+  if (table.has("alpha") || table.has("beta") || table.has("depth_scale_m")) {
     g.alpha = table.number("alpha", kPositive, g.alpha);
     g.beta = table.number("beta", kNotNegative, g.beta);
+    g.depth_scale = table.number("depth_scale_m", kPositive, g.depth_scale);
+  } else if (table.has("explicit_alpha") || table.has("explicit_beta")) {
+    g.law = GainLaw::automatic_explicit;
+    g.explicit_alpha = table.number("explicit_alpha", Range{0, 4, true, true}, g.explicit_alpha);
+    g.explicit_beta = table.number("explicit_beta", Range{0, 2, false, true}, g.explicit_beta);
+    if (g.explicit_alpha + 2 * g.explicit_beta >= 4) {
+      table.fail("explicit_alpha",
+                 "found explicit_alpha + 2 explicit_beta of 4 or more, expected less: it is unstable");
+    }
   } else {
     g.law = GainLaw::explicit_gains;
     g.kp = table.number("kp_n_per_m", kPositive);

@@ -74,7 +74,7 @@ void tick_row(const char* name, const MeshPtr& a, const MeshPtr& b, const Pose& 
   MeshScratch scratch(world.limits().mesh_points_per_pair);
   PairRecord records[4] = {};
   MeshContacts found;
-  collide_mesh(make_mesh(a.get()), Frame{}, make_mesh(b.get()), {X_WB.q.toRotationMatrix(), X_WB.p}, records, 4,
+  collide_mesh(make_mesh(a.get()), Frame{}, make_mesh(b.get()), {X_WB.q.toRotationMatrix(), X_WB.p}, 0, records, 4,
                scratch, found);
   std::uint32_t points = 0;
   for (const ContactBuffer& patch : found.patch) points += patch.count;

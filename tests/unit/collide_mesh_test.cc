@@ -42,7 +42,7 @@ struct Pair {
   Pair(const Shape& shape_a, const Shape& shape_b) : a(shape_a), b(shape_b) {}
   std::vector<Patch> collide(const Frame& X_WA, const Frame& X_WB) {
     MeshContacts found;
-    collide_mesh(a, X_WA, b, X_WB, records.data(), kPatches, scratch, found);
+    collide_mesh(a, X_WA, b, X_WB, 0, records.data(), kPatches, scratch, found);
     dropped = found.dropped;
     std::vector<Patch> out;
     for (std::uint32_t k = 0; k < kPatches; ++k) {
@@ -340,7 +340,7 @@ TEST_CASE("collide_mesh: more points than it has room for are counted, the deepe
   const Frame X_WB = frame(Quat(Eigen::AngleAxisd(1e-3, Vec3::UnitY())), Vec3(0, 0, 0.499));
   {
     const test::AllocGuard guard;
-    collide_mesh(a, at(0, 0, -0.5), b, X_WB, records, kPatches, scratch, found);
+    collide_mesh(a, at(0, 0, -0.5), b, X_WB, 0, records, kPatches, scratch, found);
     if (test::AllocGuard::available()) CHECK(guard.count() == 0);
   }
   CHECK(found.dropped > 1000);

@@ -218,8 +218,8 @@ TEST_CASE("gain law: for one body its bound holds the true largest eigenvalue, a
     const Gains gains;
     const double h = 1e-3;
     automatic_gains(gains, h, kinematics, state, 1, 1, bench.c);
-    const double L = gains.alpha / (h * h * bench.c.kp);
-    CHECK_WITHIN(bench.c.kv * h * L / gains.beta - 1, 1e-12);
+    const double L = gains.explicit_alpha / (h * h * bench.c.kp);
+    CHECK_WITHIN(bench.c.kv * h * L / gains.explicit_beta - 1, 1e-12);
     const Matrix K = springs_of(bench.points, nhat, x).stiffness();
     const Matrix M = mass_matrix(scene.model->bodies[1], state.q_WB(1).toRotationMatrix());
     const double lambda =
@@ -289,11 +289,11 @@ TEST_CASE("gain law: chains and nets of any masses stay within alpha, and semi-i
   double worst = 0, radius = 0;
   for (int trial = 0; trial < 400; ++trial) {
     Gains gains;
-    if (trial % 2) gains.alpha = 1, gains.beta = 1.45;
+    if (trial % 2) gains.explicit_alpha = 1, gains.explicit_beta = 1.45;
     const Net net = random_net(random, gains);
     const double lambda =
         Eigen::GeneralizedSelfAdjointEigenSolver<Matrix>(net.A, net.M, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff();
-    worst = std::max(worst, lambda * net.h * net.h / gains.alpha);
+    worst = std::max(worst, lambda * net.h * net.h / gains.explicit_alpha);
     // v' = v - h M^-1 (A x + B v); x' = x + h v'. Lengths in units of h: x = h y.
     const auto n = net.M.rows();
     const Eigen::LDLT<Matrix> inverse(net.M);

@@ -1,0 +1,76 @@
+// The penalty law that needs no tuning: a spring-damper per manifold, integrated implicitly, manifold after manifold
+// (block Gauss-Seidel) with a warm start (papers/NOTES, Drumwright, "implicit"). This file: one manifold.
+#pragma once
+
+#include <cstdint>
+
+#include "core/contact/contact_model.h"
+
+namespace tactus {
+
+// A body during the substeps of a tick, in W.
+struct SweepBody {
+  Vec3 v, w;            // velocities now
+  Vec3 v_free, w_free;  // the same at the end of the substep without contact
+  Mat3 inv_I;           // [1/(kg m^2)]
+  double inv_mass;      // [1/kg]; 0: does not move
+};
+
+struct ImplicitPoint {
+  double x, y;     // along t1, t2 from p_ref [m]
+  double depth;    // now; negative across a gap [m]
+  double impulse;  // of the last visit [N s]
+};
+
+// One manifold of the sweep, seen in the basis e = (nhat, t1, t2) at p_ref. V, W: linear and angular velocity of A
+// against B there. Two blocks of three generalized velocities, and impulses on A that go with them:
+//   normal    n = (V0, W1, W2), P = (N, M1, M2): the point at (x, y) parts with V0 + y W1 - x W2
+//   friction  q = (V1, V2, W0), Q = (F1, F2, M0)
+// An impulse changes n by K_nn P + K_qn^T Q and q by K_qn P + K_qq Q.
+struct ImplicitContact {
+  BodyIndex a, b;
+  std::uint32_t count;
+  ImplicitPoint* points;
+  Mat3 e;         // columns nhat_BA_W, t1, t2
+  Vec3 r_a, r_b;  // p_ref from the mass centres, in W
+  Mat3 K_nn, K_qn, K_qq;
+  Mat3 all_active;  // inverse of the normal system when every point pushes
+  // Spring-dampers; all gains already times the substep, so that they yield impulses.
+  double spring;                               // of a point: h kp / count [kg/s]
+  double yield;                                // of a point: (h^2 kp + h kv) / count [kg]
+  double stop;                                 // yield / h: what holds at the far end of a gap [kg/s]
+  double reach;                                // the spring feels min(depth, reach) [m]
+  double tangential_spring, tangential_yield;  // h kt, h^2 kt + h ct
+  double mu_static, mu_dynamic, stribeck_velocity;
+  double inv_mass;  // of both bodies together [1/kg]
+  double viscous;   // h times the coefficient [kg]
+  double rolling;   // arm of the rolling resistance: limit of its moment over the normal force [m]
+  bool was_slipping, slipped;
+  // Where friction acts, found at the first visit of a tick that finds the contact loaded.
+  bool patch_known;
+  double x, y, radius2;  // pressure centre; mean square distance of the pressure from it [m], [m^2]
+  Mat3 F, stick;         // mobility there, and the inverse of the sticking system
+  // State of the friction springs in the basis e.
+  double stretch1, stretch2, twist;  // [m], [m], [rad]
+  double roll1, roll2;               // [rad]
+  // Impulses on A of the last visit; M: moments of the rolling resistance along t1, t2. Sums over the tick.
+  Vec3 P, Q;
+  double M1, M2;
+  Vec3 f_sum, m_sum;  // linear and angular, in the basis e
+};
+
+// Fills K_nn, K_qn, K_qq and all_active; e, r_a, r_b, points and gains must be set.
+void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept;
+
+// One visit: with the impulse of the last visit taken back, finds the normal impulses that the springs and dampers of
+// its points give at the end of the substep (exactly, by active sets), then friction and rolling resistance, and brings
+// the difference to both bodies. O(points).
+void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept;
+
+// Brings an impulse f and its moment m about p_ref, in the basis e, to both bodies.
+void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBody& a, SweepBody& b) noexcept;
+
+// After a substep of length h: depths and springs move with the bodies; impulses are summed.
+void follow(ImplicitContact& c, const SweepBody& a, const SweepBody& b, double h) noexcept;
+
+}  // namespace tactus

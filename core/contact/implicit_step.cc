@@ -1,0 +1,273 @@
+#include "core/contact/implicit_step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/contact/penalty_memory.h"
+#include "core/dynamics/integrator.h"
+
+namespace tactus {
+
+namespace {
+
+// Depth that grows slower than this is load, and the spring feels it at once; faster is an impact [m/s].
+constexpr double kQuietSpeed = 0.2;
+
+// One more sweep for a contact for each such change of the lighter body's velocity by its impulse in a substep [m/s],
+// at most so many.
+constexpr double kStress = 0.2;
+constexpr int kExtraSweeps = 8;
+
+struct Sweep {
+  const Tick& tick;
+  const State& state;
+  double h;  // of a substep
+  const PenaltyContact* chosen;
+  std::uint32_t count;
+  ImplicitContact* contacts;
+  SweepBody* bodies;
+  MeanVelocity* mean;  // sums until the tick ends
+  Vec3* late_moment;   // [N m s]
+  std::uint32_t* again;
+};
+
+Vec3 vec3(const double (&x)[3]) noexcept {
+  return {x[0], x[1], x[2]};
+}
+void keep(const Vec3& x, double (&out)[3]) noexcept {
+  out[0] = x[0], out[1] = x[1], out[2] = x[2];
+}
+
+void set_gains(const Sweep& s, const Manifold& m, double load, ImplicitContact& c) noexcept {
+  const Gains& gains = s.tick.parameters.gains;
+  const double inv_mass = s.bodies[c.a].inv_mass + s.bodies[c.b].inv_mass, mass = inv_mass > 0 ? 1 / inv_mass : 0.0;
+  // kp = alpha m / (h^2) + load / depth_scale, kv = (beta / alpha) h kp with 1 / m = 1 / m_a + 1 / m_b; times h, as
+  // impulses. load: normal force of the last tick. A light body under a heavy one is then not pressed deeper than
+  // depth_scale, because what it carries, not what it weighs, makes the contact stiff.
+  const double unit = mass + std::max(0.0, load) * s.h * s.h / (gains.alpha * gains.depth_scale);
+  c.inv_mass = inv_mass;
+  c.tangential_spring = gains.alpha * unit / s.h;
+  c.tangential_yield = (gains.alpha + gains.beta) * unit;
+  c.spring = c.tangential_spring / c.count;
+  c.yield = c.tangential_yield / c.count;
+  c.stop = c.yield / s.h;
+  const Model& model = s.tick.model;
+  const SurfacePair& surface = model.surface(model.shapes[m.shape_a].material, model.shapes[m.shape_b].material);
+  c.mu_static = std::max(surface.friction.mu_static, surface.friction.mu_dynamic);
+  c.mu_dynamic = surface.friction.mu_dynamic;
+  c.stribeck_velocity = surface.friction.stribeck_velocity;
+  c.viscous = s.h * surface.friction.viscous;
+  c.rolling = surface.friction.rolling;
+}
+
+// Springs of the last tick in the basis of this one. The tangential ones turn with the mean spin of both bodies.
+void recall(const Sweep& s, const PenaltyMemory& memory, ImplicitContact& c) noexcept {
+  const Vec3 nhat = c.e.col(0);
+  const double spin = 0.5 * s.tick.h * nhat.dot(s.state.w_WB(c.a) + s.state.w_WB(c.b));
+  const auto turned = [&](const Vec3& x) { return Vec3(x + spin * nhat.cross(x)); };
+  const Vec3 stretch = turned(vec3(memory.stretch)), roll = turned(vec3(memory.roll));
+  c.stretch1 = c.e.col(1).dot(stretch), c.stretch2 = c.e.col(2).dot(stretch);
+  c.twist = memory.twist;
+  c.roll1 = c.e.col(1).dot(roll), c.roll2 = c.e.col(2).dot(roll);
+  c.was_slipping = memory.slipping != 0;
+  c.slipped = false;
+  const Vec3 f_W = s.h * vec3(memory.force), m_W = s.h * vec3(memory.torque) - c.r_a.cross(f_W);
+  const Vec3 f = c.e.transpose() * f_W, m = c.e.transpose() * m_W;
+  c.P = Vec3(f[0], m[1], m[2]);
+  c.Q = Vec3(f[1], f[2], m[0]);
+  c.M1 = c.M2 = 0;
+  c.patch_known = false;
+  c.x = c.y = c.radius2 = 0;
+  c.f_sum.setZero(), c.m_sum.setZero();
+}
+
+void prepare(const Sweep& s, std::uint32_t i) noexcept {
+  ImplicitContact& c = s.contacts[i];
+  const Tick& tick = s.tick;
+  const PenaltyContact& from = s.chosen[i];
+  const Manifold& m = tick.contacts.manifolds[from.manifold];
+  const PairRecord& record = s.state.pairs[m.pair];
+  const PenaltyMemory memory = load_block<PenaltyMemory>(record);
+  c.a = m.body_a, c.b = m.body_b;
+  const BodyKinematics &ka = tick.kinematics.bodies[c.a], &kb = tick.kinematics.bodies[c.b];
+  c.e.col(0) = m.nhat_BA_W;
+  Vec3 t1, t2;
+  tangent_basis(m.nhat_BA_W, t1, t2);
+  c.e.col(1) = t1, c.e.col(2) = t2;
+  c.count = from.count;
+  c.points = tick.arena.take<ImplicitPoint>(c.count);
+  // The plane of the contact goes through the middle of its points, whatever their order.
+  Vec3 offset = Vec3::Zero();
+  for (std::uint32_t k = 1; k < c.count; ++k) offset += from.points[from.chosen[k]].p_WC - from.p_ref;
+  const Vec3 p_ref = from.p_ref + offset / c.count;
+  c.r_a = p_ref - ka.X_WBcm.p, c.r_b = p_ref - kb.X_WBcm.p;
+  for (std::uint32_t k = 0; k < c.count; ++k) {
+    const ContactPoint& point = from.points[from.chosen[k]];
+    const Vec3 d = point.p_WC - p_ref;
+    c.points[k] = {t1.dot(d), t2.dot(d), point.depth, 0.0};
+  }
+  // Overlap that came up within one tick (an impact between ticks, a corner that strikes while another rests, a bad
+  // start) is worked off gently (NOTES 5): the spring's reach follows the depth at a quiet speed, or with the
+  // relaxation time.
+  c.reach = record.phase == ContactPhase::apart ? kQuietSpeed * tick.h : memory.reach;
+  // A spring that feels d pushes bodies apart with alpha / (alpha + beta) d a substep: deep overlaps leave at the speed
+  // that the scene allows.
+  const Gains& gains = tick.parameters.gains;
+  c.reach = std::min(c.reach, tick.parameters.overlap_relax_speed * s.h * (1 + gains.beta / gains.alpha));
+  set_gains(s, m, vec3(memory.force).dot(m.nhat_BA_W), c);
+  find_mobility(s.bodies[c.a], s.bodies[c.b], c);
+  recall(s, memory, c);
+}
+
+void load_bodies(const Sweep& s) noexcept {
+  for (BodyIndex b = 0; b < s.state.body_count(); ++b) {
+    const BodyKinematics& k = s.tick.kinematics.bodies[b];
+    const Vec3 v = s.state.v_WBcm(b), w = s.state.w_WB(b);
+    s.bodies[b] = {v, w, v, w, k.inv_I_W, k.inv_mass};
+    if (s.tick.model.planar) s.bodies[b].inv_I = Vec3(0, 0, k.inv_I_W(2, 2)).asDiagonal();
+    s.mean[b] = {Vec3::Zero(), Vec3::Zero()};
+    s.late_moment[b].setZero();
+  }
+}
+
+// Velocities at the end of a substep with the contact impulses of the last one (the warm start).
+void predict(const Sweep& s) noexcept {
+  const Tick& tick = s.tick;
+  for (BodyIndex b = 0; b < s.state.body_count(); ++b) {
+    SweepBody& body = s.bodies[b];
+    if (body.inv_mass == 0) continue;
+    const Vec3 a =
+        tick.model.bodies[b].gravity_scale * tick.parameters.gravity_W + body.inv_mass * tick.applied[b].force;
+    const Vec3 dv = body.v - body.v_free, dw = body.w - body.w_free;
+    body.v_free = body.v + s.h * a;
+    body.w_free = body.w + s.h * (body.inv_I * tick.applied[b].torque);
+    body.v = body.v_free + dv;
+    body.w = body.w_free + dw;
+  }
+}
+
+// Between bodies of very different masses one sweep brings only a small part of the load from contact to contact. Those
+// that carry much for the lighter body's mass are visited again, the more the more they carry, so that the cost stays
+// where the trouble is.
+void visit_again(const Sweep& s) noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    if (s.contacts[i].P[0] * s.contacts[i].inv_mass > kStress) s.again[count++] = i;
+  }
+  for (int round = 1; round <= kExtraSweeps && count > 0; ++round) {
+    std::uint32_t kept = 0;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      ImplicitContact& c = s.contacts[s.again[k]];
+      visit(c, s.bodies[c.a], s.bodies[c.b]);
+      if (c.P[0] * c.inv_mass > round * kStress) s.again[kept++] = s.again[k];
+    }
+    count = kept;
+  }
+}
+
+// The levers are those of the start of the tick. Where both bodies move they have parted since, and the impulse would
+// act at two places: the place between them, nearer to the lighter body's (which a rolling contact follows), keeps the
+// world's angular momentum.
+void keep_angular_momentum(const Sweep& s, const ImplicitContact& c) noexcept {
+  const double inv_a = s.bodies[c.a].inv_mass, inv_b = s.bodies[c.b].inv_mass;
+  if (inv_a == 0 || inv_b == 0) return;
+  const Vec3 parted = s.h * (s.mean[c.a].v - s.mean[c.b].v);
+  const Vec3 moment = parted.cross(c.e * Vec3(c.P[0], c.Q[0], c.Q[1])) / (inv_a + inv_b);
+  s.late_moment[c.a] -= inv_b * moment;
+  s.late_moment[c.b] -= inv_a * moment;
+}
+
+void substep(const Sweep& s, bool first) noexcept {
+  predict(s);
+  if (first) {
+    for (std::uint32_t i = 0; i < s.count; ++i) {
+      const ImplicitContact& c = s.contacts[i];
+      add_impulse(c, Vec3(c.P[0], c.Q[0], c.Q[1]), Vec3(c.Q[2], c.P[1], c.P[2]), s.bodies[c.a], s.bodies[c.b]);
+    }
+  }
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    ImplicitContact& c = s.contacts[i];
+    visit(c, s.bodies[c.a], s.bodies[c.b]);
+  }
+  visit_again(s);
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    ImplicitContact& c = s.contacts[i];
+    follow(c, s.bodies[c.a], s.bodies[c.b], s.h);
+    if (!first) keep_angular_momentum(s, c);
+  }
+  for (BodyIndex b = 0; b < s.state.body_count(); ++b) {
+    s.mean[b].v += s.bodies[b].v;
+    s.mean[b].w += s.bodies[b].w;
+  }
+}
+
+// Each point's share of the mean force, for those who look.
+void publish(const Sweep& s, const ImplicitContact& c, const PenaltyContact& from, const Vec3& force) noexcept {
+  SpatialForce* out = s.tick.contact_force + (from.points - s.tick.contacts.points);
+  for (std::uint32_t k = 0; k < c.count; ++k) {
+    out[from.chosen[k]].force = (c.P[0] > 0 ? c.points[k].impulse / c.P[0] : 0.0) * force;
+  }
+}
+
+void remember(const Sweep& s, std::uint32_t i, State& state) noexcept {
+  const Tick& tick = s.tick;
+  const ImplicitContact& c = s.contacts[i];
+  const Manifold& m = tick.contacts.manifolds[s.chosen[i].manifold];
+  PairRecord& record = state.pairs[m.pair];
+  PenaltyMemory memory{};
+  const double depth = std::max(0.0, m.depth_max), felt = std::min(depth, c.reach);
+  const double relaxed = (depth - felt) * tick.h / tick.parameters.overlap_relax_time;
+  memory.reach = felt + std::min(tick.parameters.overlap_relax_speed * tick.h, std::max(kQuietSpeed * tick.h, relaxed));
+  // The last substep's force starts the next tick.
+  const Vec3 force = c.e * Vec3(c.P[0], c.Q[0], c.Q[1]) / s.h;
+  const Vec3 moment = c.e * Vec3(c.Q[2], c.P[1] + c.M1, c.P[2] + c.M2) / s.h;
+  keep(force, memory.force);
+  keep(c.r_a.cross(force) + moment, memory.torque);
+  keep(c.stretch1 * c.e.col(1) + c.stretch2 * c.e.col(2), memory.stretch);
+  keep(c.roll1 * c.e.col(1) + c.roll2 * c.e.col(2), memory.roll);
+  memory.twist = c.twist;
+  memory.slipping = c.slipped ? 1 : 0;
+  store_block(record, memory);
+  record.phase = ContactPhase::resting;
+}
+
+// Mean contact force over the tick on both bodies: equal and opposite at one point.
+Vec3 add_mean_force(const Sweep& s, const ImplicitContact& c, SpatialForce* F) noexcept {
+  const Vec3 force = c.e * c.f_sum / s.tick.h, moment = c.e * c.m_sum / s.tick.h;
+  F[c.a].force += force;
+  F[c.a].torque += c.r_a.cross(force) + moment;
+  F[c.b].force -= force;
+  F[c.b].torque -= c.r_b.cross(force) + moment;
+  return force;
+}
+
+}  // namespace
+
+void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state) noexcept {
+  const std::uint32_t substeps = tick.model.substeps, bodies = state.body_count();
+  const Sweep s{tick,
+                state,
+                tick.h / substeps,
+                chosen,
+                count,
+                tick.arena.take<ImplicitContact>(count),
+                tick.arena.take<SweepBody>(bodies),
+                tick.arena.take<MeanVelocity>(bodies),
+                tick.arena.take<Vec3>(bodies),
+                tick.arena.take<std::uint32_t>(count)};
+  prescribe_velocities(tick.model, state.time, tick.h, state);
+  load_bodies(s);
+  for (std::uint32_t i = 0; i < count; ++i) prepare(s, i);
+  for (std::uint32_t k = 0; k < substeps; ++k) substep(s, k == 0);
+  auto* F = tick.arena.take<SpatialForce>(bodies);
+  std::copy(tick.applied, tick.applied + bodies, F);
+  for (std::uint32_t i = 0; i < count; ++i) publish(s, s.contacts[i], chosen[i], add_mean_force(s, s.contacts[i], F));
+  for (std::uint32_t i = 0; i < count; ++i) remember(s, i, state);
+  for (BodyIndex b = 0; b < bodies; ++b) {
+    F[b].torque += s.late_moment[b] / tick.h;
+    s.mean[b].v /= substeps, s.mean[b].w /= substeps;
+  }
+  semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time, tick.h, F, s.mean, state);
+}
+
+}  // namespace tactus

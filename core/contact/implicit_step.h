@@ -1,0 +1,15 @@
+// One tick of the implicit penalty law: springs and dampers of all manifolds at the end of the tick, by sweeps.
+#pragma once
+
+#include <cstdint>
+
+#include "core/contact/implicit_contact.h"
+#include "core/contact/penalty_force.h"
+
+namespace tactus {
+
+// Advances q and v by h and keeps what pairs remember. chosen: points of each manifold of tick.contacts. Order of the
+// sweep: upward along gravity, whatever the numbers of the bodies. O(manifolds lg manifolds + points).
+void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state) noexcept;
+
+}  // namespace tactus
