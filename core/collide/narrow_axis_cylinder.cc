@@ -27,10 +27,11 @@ double cylinder_height(const Search& s, const Vec3& n) noexcept {
 }
 
 bool offer(Search& s, const Vec3& n, double overlap, double margin, int feature_a, int feature_b) noexcept {
-  const bool same = feature_a == s.last.feature_a && feature_b == s.last.feature_b;
+  const Axis candidate{n, overlap, feature_a, feature_b};
+  const bool same = is_same_feature(candidate, s.last, s.best);
   const double score = overlap * (1 + margin - (same ? kHysteresis : 0.0));
   if (score < s.score || overlap <= 0) {
-    s.best = {n, overlap, feature_a, feature_b};
+    s.best = candidate;
     s.score = score;
   }
   return overlap > 0;
