@@ -10,6 +10,8 @@ namespace tactus {
 
 namespace {
 
+constexpr int kPool = 6;
+
 struct Search {
   const Core& a;
   const Core& b;
@@ -17,7 +19,34 @@ struct Search {
   Vec3 axis_a, axis_b, d;  // d: from a's centre to b's
   Axis best;
   double score = std::numeric_limits<double>::infinity();
+  // Points of the difference b - a: no direction n has an overlap below w . n for any of them.
+  Vec3 pool[kPool];
+  double pool_square[kPool];
+  int pool_count = 0;
 };
+
+// Points around the direction n, as for polyhedra: what is far from it is dropped at the price of a few products.
+void fill_pool(Search& s, const Vec3& n) noexcept {
+  Vec3 t1, t2;
+  tangent_basis(n, t1, t2);
+  const Vec3 directions[kPool] = {n, n + 0.7 * t1, n - 0.7 * t1, n + 0.7 * t2, n - 0.7 * t2, -n};
+  for (const Vec3& d : directions) {
+    s.pool[s.pool_count] = difference_support(s.a, s.b, d) - s.a.p;
+    s.pool_square[s.pool_count] = s.pool[s.pool_count].squaredNorm();
+    ++s.pool_count;
+  }
+}
+
+// Can no direction within an angle of the unit n have an overlap below the limit? There w . m is at least w . n cos -
+// |w x n| sin.
+bool hopeless(const Search& s, const Vec3& n, double cosine, double sine, double limit) noexcept {
+  for (int k = 0; k < s.pool_count; ++k) {
+    const double along = s.pool[k].dot(n), spare = cosine * along - limit;
+    const double across2 = s.pool_square[k] - along * along;
+    if (spare >= 0 && spare * spare >= sine * sine * across2) return true;
+  }
+  return false;
+}
 
 double height(const Core& core, double z) noexcept {
   return core.half_length * std::abs(z) + core.radius * std::sqrt(std::max(0.0, 1.0 - z * z));
@@ -44,6 +73,17 @@ bool offer_towards(Search& s, const Vec3& n, double margin, int feature_a, int f
   return offer(s, n.dot(s.d) > 0 ? Vec3(-n) : n, margin, feature_a, feature_b);
 }
 
+// The circle of directions of a side against the other's rims, in eighths.
+bool circle_is_hopeless(const Search& s, const ArcProblem& arc) noexcept {
+  constexpr double kCos = 0.92387953251128674, kSin = 0.38268343236508977;  // of half an eighth
+  constexpr double kDiagonal = 0.70710678118654752;
+  const Vec3 diagonal = kDiagonal * (arc.u + arc.v), other = kDiagonal * (arc.u - arc.v);
+  for (const Vec3& n : {arc.u, arc.v, diagonal, other}) {
+    if (!hopeless(s, n, kCos, kSin, s.score) || !hopeless(s, -n, kCos, kSin, s.score)) return false;
+  }
+  return true;
+}
+
 // Side of one cylinder (axis e) on the other's rims and side.
 bool try_side(Search& s, bool side_of_a) noexcept {
   const Vec3& e = side_of_a ? s.axis_a : s.axis_b;
@@ -57,6 +97,7 @@ bool try_side(Search& s, bool side_of_a) noexcept {
     return length <= 1e-12 * round.radius || offer_towards(s, across * (1.0 / length), 0, kSide, kSide);
   }
   if (!offer_towards(s, arc.u, 0, kSide, kSide)) return false;
+  if (circle_is_hopeless(s, arc)) return true;
   Vec3 minima[kArcMinima];
   const int count = arc_minima(arc, nullptr, nullptr, s.score - side_radius, minima);
   for (int k = 0; k < count; ++k) {
@@ -121,7 +162,7 @@ Vec3 descend(const Search& s, const Vec3& start, const Vec3& known, double size)
     const double length2 = step.squaredNorm();
     if (length2 < kConverged2 || x.n.dot(known) > kSame) break;
     bool moved = false;
-    for (int k = 0; k < 8 && !moved; ++k, step *= 0.35) {
+    for (int k = 0; k < 4 && !moved; ++k, step *= 0.35) {
       const Vec3 trial = x.n + step;
       const Expansion y = expand(s, trial * (1.0 / std::sqrt(trial.squaredNorm())));
       moved = y.f < x.f;
@@ -149,7 +190,7 @@ bool try_rims(Search& s) noexcept {
     if (i == 13) continue;
     const Vec3 grid(i % 3 - 1.0, (i / 3) % 3 - 1.0, i / 9 - 1.0);
     const Vec3 n = grid * kLength[static_cast<int>(grid.squaredNorm())];
-    if (n.dot(s.d) > 0.5 * size) continue;
+    if (n.dot(s.d) > 0.5 * size || hopeless(s, n, kCos, kSin, s.best.overlap)) continue;
     const Expansion x = expand(s, n);
     const double across = std::sqrt(std::max(0.0, x.w.squaredNorm() - x.f * x.f));
     const double bound = kCos * x.f - kSin * across;
@@ -175,6 +216,8 @@ bool try_rims(Search& s) noexcept {
 Axis least_overlap_cylinders(const Core& a, const Core& b, const Axis& last) noexcept {
   Search s{a, b, last, a.axis(), b.axis(), b.p - a.p, {}, std::numeric_limits<double>::infinity()};
   if (!offer_towards(s, s.axis_a, 0, kCap, kRound) || !offer_towards(s, s.axis_b, 0, kRound, kCap)) return s.best;
+  const double norm2 = last.n.squaredNorm();
+  fill_pool(s, norm2 > 0.25 ? Vec3(last.n / std::sqrt(norm2)) : s.best.n);
   if (!try_side(s, true) || !try_side(s, false)) return s.best;
   try_rims(s);
   return s.best;
