@@ -23,6 +23,9 @@ struct Search {
   Vec3 pool[kPool];
   double pool_square[kPool];
   int pool_count = 0;
+
+  Search(const Core& first, const Core& second, const Axis& last_axis) noexcept
+      : a(first), b(second), last(last_axis), axis_a(first.axis()), axis_b(second.axis()), d(second.p - first.p) {}
 };
 
 // Points around the direction n, as for polyhedra: what is far from it is dropped at the price of a few products.
@@ -214,7 +217,7 @@ bool try_rims(Search& s) noexcept {
 }  // namespace
 
 Axis least_overlap_cylinders(const Core& a, const Core& b, const Axis& last) noexcept {
-  Search s{a, b, last, a.axis(), b.axis(), b.p - a.p, {}, std::numeric_limits<double>::infinity()};
+  Search s(a, b, last);
   if (!offer_towards(s, s.axis_a, 0, kCap, kRound) || !offer_towards(s, s.axis_b, 0, kRound, kCap)) return s.best;
   const double norm2 = last.n.squaredNorm();
   fill_pool(s, norm2 > 0.25 ? Vec3(last.n / std::sqrt(norm2)) : s.best.n);

@@ -80,6 +80,7 @@ void TickLoop::fill_columns(StateSlot& slot) noexcept {
     const Manifold& manifold = contacts.manifolds[m];
     for (std::uint32_t p = manifold.first; p < manifold.first + manifold.count && rows < slot.contacts.size(); ++p) {
       const ContactPoint& point = contacts.points[p];
+      if (point.depth <= 0) continue;  // seen across a gap only
       const Vec3& force = world_->contact_force(p);
       ContactRow& row = slot.contacts[rows++];
       row.body_a = manifold.body_a;
