@@ -1,64 +1,27 @@
-// Drumwright IV-A and IV-B (Figures 8-11): a 10 kg unit cube that starts inside a plane, and one that is pushed. The
+// Drumwright IV-A and IV-B (Figures 7-12): a 10 kg unit cube that starts inside a plane, and one that is pushed. The
 // paper leaves the plane's share of m1 + m2 and the division by r open; the numbers of both readings are in
 // papers/NOTES.
 #include <string>
 
+#include "tests/paper/methods.h"
 #include "tests/paper/paper_output.h"
-#include "tests/support/scenes.h"
 #include "tests/support/tolerance.h"
 
 namespace tactus {
 namespace {
 
+using test::automatic;
+using test::block_scene;
+using test::deepest_point;
+using test::Method;
+using test::multi_point;
+using test::number;
+using test::penetrating_pose;
 using test::Random;
-using test::Scene;
-
-struct Method {
-  std::string name;
-  ContactModelKind kind;
-  Gains gains;
-};
-
-Method explicit_method(const char* name, ContactModelKind kind, double kp, double kv, double ki, bool divide = true) {
-  Method m{name, kind, {}};
-  m.gains.law = GainLaw::explicit_gains;
-  m.gains.kp = kp, m.gains.kv = kv, m.gains.ki = ki;
-  m.gains.divide_by_points = divide;
-  return m;
-}
-Method multi_point(bool divide = true) {
-  return explicit_method(divide ? "multi" : "multi_undivided", ContactModelKind::penalty, 5000, 2500, 100, divide);
-}
-Method deepest_point() {
-  return explicit_method("deepest", ContactModelKind::deepest, 6000, 3000, 200);
-}
-Method automatic() {
-  return {"auto", ContactModelKind::penalty, {}};
-}
-
-Scene block_scene(const Method& method, const Pose& X_WB) {
-  Scene scene;
-  scene.model->contact_model = method.kind;
-  scene.model->parameters.gains = method.gains;
-  if (method.gains.law == GainLaw::explicit_gains) scene.model->integrator = Integrator::rk4;
-  scene.add_floor();
-  scene.add(make_box(Vec3::Constant(0.5)), 10, X_WB);
-  return scene;
-}
 
 struct Result {
   double depth_mean = 0, depth_max = 0, energy_end = 0, energy_mean = 0;
 };
-
-// Turned 0.01-0.05 rad about a random axis, the lowest corner 5-20 mm inside.
-Pose penetrating_pose(std::uint64_t seed) {
-  Random random(seed);
-  const Vec3 axis = random.direction();
-  Pose X_WB{test::turned(axis, random.uniform(0.01, 0.05)), Vec3::Zero()};
-  const double reach = (X_WB.q.conjugate() * Vec3::UnitZ()).cwiseAbs().sum() * 0.5;
-  X_WB.p.z() = reach - random.uniform(5e-3, 20e-3);
-  return X_WB;
-}
 
 Result run_penetrating(const Method& method, std::uint64_t seed) {
   World world = block_scene(method, penetrating_pose(seed)).world();
@@ -84,6 +47,10 @@ TEST_CASE("Figures 8 and 9: many points leave less than a hundredth of the deepe
   }
   MESSAGE("residual energy [J]: multi " << multi << ", deepest " << deepest << ", auto " << auto_energy);
   MESSAGE("mean penetration [m]: multi " << multi_depth << ", deepest " << deepest_depth << ", auto " << auto_depth);
+  test::table_row("a1_depth", "IV-A: mean penetration, multi-point / deepest [m]", "read off Fig. 9",
+                  number(multi_depth) + " / " + number(deepest_depth), number(auto_depth));
+  test::table_row("a2_energy", "IV-A: kinetic energy after 2.5 s, multi-point / deepest [J]", "read off Fig. 8",
+                  number(multi) + " / " + number(deepest), number(auto_energy));
   CHECK(multi < deepest / 100);
   CHECK_WITHIN(multi_depth / 1.6e-2 - 1, 0.25);    // papers/NOTES: 1.6e-2
   CHECK_WITHIN(deepest_depth / 1.4e-2 - 1, 0.25);  // 1.4e-2
@@ -91,10 +58,35 @@ TEST_CASE("Figures 8 and 9: many points leave less than a hundredth of the deepe
   CHECK(auto_depth < multi_depth / 20);  // its overlap decays in 20 ms; the start is the same
 }
 
+// The block's outline from the side: a row per corner.
+void write_corners(std::ofstream& csv, const World& world, int step) {
+  const State& state = world.state();
+  for (int i = 0; i < 8; ++i) {
+    const Vec3 p_BC((i & 1) != 0 ? 0.5 : -0.5, (i & 2) != 0 ? 0.5 : -0.5, (i & 4) != 0 ? 0.5 : -0.5);
+    const Vec3 p_WC = state.p_WBcm(1) + state.q_WB(1) * p_BC;
+    csv << step << ',' << i << ',' << p_WC.x() << ',' << p_WC.y() << ',' << p_WC.z() << '\n';
+  }
+}
+
+TEST_CASE("Figure 7: after 1,000 steps the block lies flat, and its overlap is what its weight asks for") {
+  World world = block_scene(multi_point(), penetrating_pose(1)).world();
+  auto csv = test::open_csv("fig7.csv", "step,corner,x_m,y_m,z_m");
+  write_corners(csv, world, 0);
+  const double tilt_before = test::tilt(world.state(), 1);
+  test::run(world, 1000);
+  write_corners(csv, world, 1000);
+  const double depth = 0.5 - world.state().p_WBcm(1).z(), tilt = test::tilt(world.state(), 1);
+  MESSAGE("tilt " << tilt_before << " -> " << tilt << " rad, depth " << depth << " m");
+  CHECK(tilt < 0.1 * tilt_before);
+  // NOTES: m g / (kp + ki / (1 - lambda)); the slow rise of an overdamped spring is still under way after 1 s.
+  CHECK_WITHIN(depth / (10 * test::kGravity / (5000 + 100 / 0.1)) - 1, 0.15);
+}
+
 // Ten rounds of 500 steps of a downward push of 10-100 N at a random point of the top face, then 500 without.
 Result run_pushed(const Method& method) {
   World world = block_scene(method, test::at(0, 0, 0.5)).world();
   auto csv = test::open_csv("fig10_11_" + method.name + ".csv", "step,energy_j,depth_m");
+  auto pushes = test::open_csv("fig12.csv", "round,x_m,y_m,force_n");
   Random random(1);
   Result r;
   double force = 0;
@@ -104,6 +96,7 @@ Result run_pushed(const Method& method) {
       force = random.uniform(10, 100);
       const double x = random.uniform(-0.5, 0.5), y = random.uniform(-0.5, 0.5);
       p_BC = Vec3(x, y, 0.5);
+      pushes << i / 1000 << ',' << x << ',' << y << ',' << force << '\n';
     }
     if (i % 1000 < 500) {
       const Vec3 F(0, 0, -force);
@@ -130,6 +123,14 @@ TEST_CASE("Figures 10 and 11: the pushed block, the paper's gains in both readin
                                                           << ", auto " << automatic_gain.energy_end);
   CHECK_WITHIN(divided.depth_mean / 2.4e-2 - 1, 0.15);     // papers/NOTES: 2.4e-2
   CHECK_WITHIN(undivided.depth_mean / 5.96e-3 - 1, 0.15);  // 5.96e-3; the paper: 5.9e-3
+  test::table_row(
+      "b1_depth", "IV-B: mean penetration, multi-point [m]", "5.9e-3",
+      number(undivided.depth_mean) + " (eq. 3 without / r); " + number(divided.depth_mean) + " (as printed)",
+      number(automatic_gain.depth_mean));
+  test::table_row("b2_depth", "IV-B: mean penetration, deepest point [m]", "9.0e-2", number(deepest.depth_mean),
+                  "not offered");
+  test::table_row("b3_energy", "IV-B: energy in the pauses, multi-point / deepest [J]", "orders of magnitude apart",
+                  number(undivided.energy_end) + " / " + number(deepest.energy_end), number(automatic_gain.energy_end));
   // "Several orders of magnitude better": 14 and 240 times in the last fifth of the pauses.
   CHECK(divided.energy_end < deepest.energy_end / 10);
   CHECK(undivided.energy_end < deepest.energy_end / 100);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Draws the paper's figures from the CSV files that the paper tests leave. usage: plot.py FOLDER
+"""Draws the paper's figures from the CSV files that the paper tests leave. usage: plot.py [FOLDER]
 
-Needs python3-matplotlib; exits 77 without it. The dashed lines are the paper's own numbers.
+FOLDER: $TACTUS_OUT, or tests/out of this repository. Needs python3-matplotlib; says so and exits 77 without it.
+Exits 1 when a figure's data are missing.
 """
 import csv
 import glob
@@ -14,16 +15,38 @@ PAPER_DEPTH = {"fig10_11": [(5.9e-3, "paper, multi-point"), (9.0e-2, "paper, dee
 def columns(path):
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    return {name: [float(row[name]) for row in rows] for name in rows[0]} if rows else {}
+    data = {}
+    for name in rows[0] if rows else ():
+        try:
+            data[name] = [float(row[name]) for row in rows]
+        except ValueError:
+            data[name] = [row[name] for row in rows]
+    return data
 
 
-def draw(plt, folder, figure):
+def split(data, key):
+    """The rows of each value of a column, in order of first appearance."""
+    for value in dict.fromkeys(data[key]):
+        keep = [i for i, x in enumerate(data[key]) if x == value]
+        yield value, {name: [column[i] for i in keep] for name, column in data.items()}
+
+
+def read(folder, name):
+    return columns(os.path.join(folder, name + ".csv"))
+
+
+def several(folder, figure):
+    paths = sorted(glob.glob(os.path.join(folder, figure + "_*.csv")))
+    if not paths:
+        raise FileNotFoundError(figure + "_*.csv")
+    return [(os.path.basename(path)[len(figure) + 1:-4], columns(path)) for path in paths]
+
+
+def energy_and_depth(plt, folder, figure):
     fig, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 8))
-    for path in sorted(glob.glob(os.path.join(folder, figure + "_*.csv"))):
-        data = columns(path)
-        label = os.path.basename(path)[len(figure) + 1:-4]
-        axes[0].semilogy(data["step"], [max(x, 1e-30) for x in data["energy_j"]], label=label)
-        axes[1].semilogy(data["step"], [max(x, 1e-9) for x in data["depth_m"]], label=label)
+    for label, data in several(folder, figure):
+        axes[0].semilogy(data["step"], [max(x, 1e-30) for x in data["energy_j"]], label=label, linewidth=0.8)
+        axes[1].semilogy(data["step"], [max(x, 1e-9) for x in data["depth_m"]], label=label, linewidth=0.8)
     for value, label in PAPER_DEPTH.get(figure, []):
         axes[1].axhline(value, linestyle="--", color="grey")
         axes[1].text(0, value, label)
@@ -31,11 +54,148 @@ def draw(plt, folder, figure):
     axes[1].set_ylabel("penetration [m]")
     axes[1].set_xlabel("step of 1 ms")
     axes[0].legend(fontsize="x-small")
-    fig.savefig(os.path.join(folder, figure + ".png"), dpi=120)
+    return fig
+
+
+def rocking(plt, folder):
+    fig, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 6))
+    for axis, figure in zip(axes, ("fig1", "fig3")):
+        for label, data in several(folder, figure):
+            axis.plot(data["step"], data["tilt_x_rad"], label=label + ", about x", linewidth=0.8)
+            axis.plot(data["step"], data["tilt_y_rad"], label=label + ", about y", linewidth=0.8)
+        axis.set_yscale("symlog", linthresh=1e-6)
+        axis.set_ylabel("tilt [rad]")
+        axis.set_title("Figure " + figure[3:], fontsize="small")
+        axis.legend(fontsize="x-small")
+    axes[1].set_xlabel("step of 1 ms")
+    return fig
+
+
+def trapezoid(plt, folder):
+    data = read(folder, "fig4")
+    fig = plt.figure(figsize=(6, 5))
+    axis = fig.add_subplot(projection="3d")
+    colours = ["tab:green" if b else "gold" for b in data["bottom"]]
+    axis.scatter(data["x_m"], data["y_m"], data["z_m"], c=colours, s=60, edgecolors="black")
+    axis.set_title("green: on the bottom, they push; yellow: at the surface", fontsize="small")
+    axis.set_xlabel("x [m]")
+    axis.set_ylabel("y [m]")
+    axis.set_zlabel("z [m]")
+    return fig
+
+
+def polygon(plt, folder):
+    data = read(folder, "fig5")
+    stages = list(split(data, "stage"))
+    fig, axes = plt.subplots(1, len(stages), sharex=True, sharey=True, figsize=(3 * len(stages), 3.4))
+    for axis, (stage, rows) in zip(axes, stages):
+        kept = [i for i, keep in enumerate(rows["kept"]) if keep]
+        corners = kept + kept[:1]
+        axis.plot([rows["x_m"][i] for i in corners], [rows["y_m"][i] for i in corners], "o-", color="tab:green")
+        for i, (x, y, point) in enumerate(zip(rows["x_m"], rows["y_m"], rows["point"])):
+            if i not in kept:
+                axis.plot(x, y, "x", color="tab:red", markersize=10)
+            axis.annotate("%d" % point, (x, y), textcoords="offset points", xytext=(5, 5))
+        axis.set_title("(%s)" % stage)
+        axis.set_aspect("equal")
+    return fig
+
+
+def surface(plt, folder):
+    data = read(folder, "fig6")
+    groups = list(split(data, "lambda"))
+    fig, axes = plt.subplots(1, len(groups), figsize=(5 * len(groups), 4))
+    for axis, (value, rows) in zip(axes, groups):
+        for depth, line in split(rows, "depth_m"):
+            axis.plot(line["step"], line["integral_m"], "o-", label="penetration %g m" % depth)
+        axis.set_title("lambda %g" % value)
+        axis.set_xlabel("step")
+        axis.set_ylabel("I of eq. 2 [m]")
+        axis.legend(fontsize="x-small")
+    return fig
+
+
+def block(plt, folder):
+    fig, axes = plt.subplots(1, 2, sharex=True, sharey=True, figsize=(9, 4))
+    for axis, (step, rows) in zip(axes, split(read(folder, "fig7"), "step")):
+        for i in range(8):
+            for bit in (1, 2, 4):
+                ends = [i, i | bit]
+                axis.plot([rows["x_m"][k] for k in ends], [rows["z_m"][k] for k in ends], color="tab:blue")
+        axis.axhline(0, color="grey")
+        axis.set_ylim(-0.05, 0.1)
+        axis.set_title("after %d steps" % step)
+        axis.set_xlabel("x [m]")
+        axis.set_ylabel("z [m], enlarged")
+    return fig
+
+
+def pushes(plt, folder):
+    data = read(folder, "fig12")
+    fig = plt.figure(figsize=(6, 5))
+    axis = fig.add_subplot(projection="3d")
+    for x, y, force in zip(data["x_m"], data["y_m"], data["force_n"]):
+        axis.quiver(x, y, 0.5 + force / 100, 0, 0, -force / 100, arrow_length_ratio=0.15)
+    square = [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5)]
+    axis.plot([p[0] for p in square], [p[1] for p in square], [0.5] * 5, color="grey")
+    axis.set_title("100 N are as long as a side of the cube", fontsize="small")
+    return fig
+
+
+def popping(plt, folder):
+    fig, axis = plt.subplots(figsize=(8, 5))
+    for value, rows in split(read(folder, "popping"), "lambda"):
+        axis.plot(rows["step"], [1e3 * z for z in rows["height_m"]], label="lambda %g" % value)
+    axis.axhline(0, color="grey", linewidth=0.5)
+    axis.set_xlabel("step of 1 ms after 300 N are taken away")
+    axis.set_ylabel("height over bare touch [mm]")
+    axis.legend()
+    return fig
+
+
+def stacks(plt, folder):
+    fig, axis = plt.subplots(figsize=(7, 5))
+    for ki, rows in split(read(folder, "stack_integral"), "ki_n_per_m"):
+        standing = [i for i, depth in enumerate(rows["depth_m"]) if depth > 0]
+        axis.plot([rows["bodies"][i] for i in standing], [1e3 * rows["depth_m"][i] for i in standing], "o-",
+                  label="ki = %g N/m (ends where it falls)" % ki)
+    axis.set_xlabel("bodies")
+    axis.set_ylabel("deepest overlap [mm]")
+    axis.legend()
+    return fig
+
+
+def against(plt, folder, name, x, series, xlabel, ylabel):
+    """Columns over another, both logarithmic; series: (column, label)."""
+    data = read(folder, name)
+    fig, axis = plt.subplots(figsize=(7, 5))
+    for column, label in series:
+        axis.loglog(data[x], data[column], "o-", label=label)
+    axis.set_xlabel(xlabel)
+    axis.set_ylabel(ylabel)
+    axis.legend()
+    return fig
+
+
+FIGURES = {
+    "fig1_3": rocking, "fig4": trapezoid, "fig5": polygon, "fig6": surface, "fig7": block, "fig12": pushes, "popping": popping, "stack_integral": stacks,
+    "fig8_9": lambda plt, folder: energy_and_depth(plt, folder, "fig8_9"),
+    "fig10_11": lambda plt, folder: energy_and_depth(plt, folder, "fig10_11"),
+    "fig13": lambda plt, folder: energy_and_depth(plt, folder, "fig13"),
+    "mesh": lambda plt, folder: energy_and_depth(plt, folder, "mesh"),
+    "kass": lambda plt, folder: against(plt, folder, "kass", "bodies", [
+        ("step_column_s", "column of given mass and stiffness"), ("step_chain_s", "its closed form"), ("step_contacts_s", "contacts of given stiffness")],
+        "bodies", "largest stable step [s]"),
+    "section5_cost": lambda plt, folder: against(plt, folder, "section5_cost", "features", [
+        ("find_us", "finding the points"), ("bottom_us", "choosing the bottom"), ("deepest_us", "choosing the deepest")],
+        "features of both meshes", "processor time [us]"),
+}
 
 
 def main(arguments):
-    if len(arguments) != 1 or not os.path.isdir(arguments[0]):
+    default = os.environ.get("TACTUS_OUT") or os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "out")
+    folder = arguments[0] if arguments else default
+    if len(arguments) > 1 or folder.startswith("-"):
         print(__doc__)
         return 2
     try:
@@ -45,9 +205,18 @@ def main(arguments):
         return 77
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    for figure in ("fig8_9", "fig10_11", "fig13"):
-        draw(plt, arguments[0], figure)
-    return 0
+    missing = 0
+    for name, draw in FIGURES.items():
+        try:
+            figure = draw(plt, folder)
+        except FileNotFoundError as error:
+            print("plot.py: %s: no data: %s" % (name, error.filename or error))
+            missing += 1
+            continue
+        figure.savefig(os.path.join(folder, name + ".png"), dpi=110)
+        plt.close(figure)
+    print("plot.py: %d figures in %s" % (len(FIGURES) - missing, folder))
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":
