@@ -1,4 +1,5 @@
 // Text of set_parameter, --set and SetParameter to Parameters. Not for the tick thread.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -44,6 +45,18 @@ bool parse_gains(std::string_view value, Gains& out) {
   return true;
 }
 
+constexpr std::array<std::string_view, 2> kImpacts{"sequential", "simultaneous"};
+constexpr std::array<std::string_view, 3> kRestitutionLaws{"newton", "poisson", "stronge"};
+
+// One of the words, in the order of the enumeration.
+template <typename Enum, std::size_t n>
+bool parse_word(std::string_view value, const std::array<std::string_view, n>& words, Enum& out) {
+  const auto it = std::find(words.begin(), words.end(), value);
+  if (it == words.end()) return false;
+  out = static_cast<Enum>(it - words.begin());
+  return true;
+}
+
 struct Range {
   std::string_view key;
   double lo, hi;  // lo exclusive, hi inclusive
@@ -69,6 +82,10 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   bool ok = false;
   if (key == "gains") {
     ok = parse_gains(value, next.gains);
+  } else if (key == "impacts") {
+    ok = parse_word(value, kImpacts, next.impacts);
+  } else if (key == "restitution_law") {
+    ok = parse_word(value, kRestitutionLaws, next.restitution_law);
   } else if (key == "gravity_m_per_s2") {
     ok = parse_numbers(value, next.gravity_W.data(), 3) && next.gravity_W.norm() <= 1000;
   } else {
@@ -79,6 +96,8 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   }
   // The stability bound of the explicit automatic law (papers/NOTES).
   ok = ok && next.gains.explicit_alpha + 2 * next.gains.explicit_beta < 4;
+  // Simultaneous impacts know Newton's law only.
+  ok = ok && (next.impacts == Impacts::sequential || next.restitution_law == RestitutionLaw::newton);
   if (ok) out = next;
   return ok;
 }
@@ -103,6 +122,8 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
           {"contact_margin_m", number(p.contact_margin)},
           {"lambda", number(g.lambda)},
           {"gravity_m_per_s2", number(p.gravity_W.x()) + "," + number(p.gravity_W.y()) + "," + number(p.gravity_W.z())},
+          {"impacts", std::string(kImpacts[static_cast<std::size_t>(p.impacts)])},
+          {"restitution_law", std::string(kRestitutionLaws[static_cast<std::size_t>(p.restitution_law)])},
           {"impact_epsilon_m_per_s", number(p.impact_epsilon)},
           {"overlap_relax_time_s", number(p.overlap_relax_time)},
           {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)}};

@@ -4,27 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/contact/impact_point.h"
+#include "core/contact/impact_slip.h"
+
 namespace tactus {
 
 namespace {
-
-// Effect of a unit impulse at lever r on the velocity there: 1/m - [r] I^-1 [r].
-Mat3 mobility(const BodyKinematics& k, const Vec3& r) noexcept {
-  if (k.inv_mass == 0) return Mat3::Zero();
-  const Mat3 rx = skew(r);
-  Mat3 K = -(rx * k.inv_I_W * rx);
-  K.diagonal().array() += k.inv_mass;
-  return K;
-}
-
-Vec3 point_velocity(const State& state, const BodyKinematics& k, BodyIndex b, const Vec3& p_WC) noexcept {
-  return state.v_WBcm(b) + state.w_WB(b).cross(p_WC - k.X_WBcm.p);
-}
-
-void apply_impulse(const BodyKinematics& k, BodyIndex b, const Vec3& p_WC, const Vec3& j, State& state) noexcept {
-  if (k.inv_mass == 0) return;
-  state.set_velocity(b, state.v_WBcm(b) + k.inv_mass * j, state.w_WB(b) + k.inv_I_W * (p_WC - k.X_WBcm.p).cross(j));
-}
 
 // Energy gained by an impulse = j.v + j.K.j / 2; positive where Newton's restitution contradicts friction (Stronge).
 // The frictionless impulse never gains any: go from it towards j, as far as the gain stays zero. Both give the same
@@ -41,9 +26,19 @@ Vec3 within_energy(const Mat3& K, const Vec3& v_rel, const Vec3& frictionless, c
   return frictionless + std::min(s, 1.0) * d;
 }
 
+// Poisson's and Stronge's laws never gain energy; what an integration of a tick's accuracy may add is taken away.
+Vec3 slip_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double restitution, double mu,
+                  RestitutionLaw law) noexcept {
+  const Vec3 j = integrate_slip(K, v_rel, nhat, restitution, mu, law, kSlipTick).j;
+  const double gain = j.dot(v_rel) + 0.5 * j.dot(K * j);
+  return gain > 0 ? Vec3(j * (-2 * j.dot(v_rel) / j.dot(K * j))) : j;
+}
+
 }  // namespace
 
-Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double restitution, double mu) noexcept {
+Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double restitution, double mu,
+                       RestitutionLaw law) noexcept {
+  if (law != RestitutionLaw::newton) return slip_impulse(K, v_rel, nhat, restitution, mu, law);
   const double v_n = nhat.dot(v_rel);
   if (v_n >= 0) return Vec3::Zero();
   const double bounce = -(1 + restitution) * v_n;  // wanted change of the normal velocity
@@ -82,7 +77,8 @@ bool wanted(const ImpactContact& c, const std::uint32_t* body_stamp) noexcept {
 }  // namespace
 
 ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, double epsilon, std::uint32_t max_sweeps,
-                             const Kinematics& kinematics, std::uint32_t* body_stamp, State& state) noexcept {
+                             const Kinematics& kinematics, std::uint32_t* body_stamp, State& state,
+                             RestitutionLaw law) noexcept {
   ImpactResult result;
   std::fill(body_stamp, body_stamp + state.body_count(), 0u);
   bool any = true;
@@ -103,7 +99,7 @@ ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, doubl
       if (!approaches(c, epsilon, kinematics, state)) continue;
       const Vec3 v_rel = point_velocity(state, ka, c.a, c.p_WC) - point_velocity(state, kb, c.b, c.p_WC);
       const Mat3 K = mobility(ka, c.p_WC - ka.X_WBcm.p) + mobility(kb, c.p_WC - kb.X_WBcm.p);
-      const Vec3 j = collision_impulse(K, v_rel, c.nhat_BA_W, c.restitution, c.mu);
+      const Vec3 j = collision_impulse(K, v_rel, c.nhat_BA_W, c.restitution, c.mu, law);
       apply_impulse(ka, c.a, c.p_WC, j, state);
       apply_impulse(kb, c.b, c.p_WC, -j, state);
       // Only bodies that can move carry the news of a hit; a fixed floor does not.

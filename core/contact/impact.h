@@ -30,10 +30,13 @@ struct ImpactResult {
 // Energy never increases by an impulse: where Newton's restitution with friction would (Stronge), friction is reduced.
 // Momentum is conserved exactly. body_stamp: one counter a body, zeroed here.
 ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, double epsilon, std::uint32_t max_sweeps,
-                             const Kinematics& kinematics, std::uint32_t* body_stamp, State& state) noexcept;
+                             const Kinematics& kinematics, std::uint32_t* body_stamp, State& state,
+                             RestitutionLaw law = RestitutionLaw::newton) noexcept;
 
 // The impulse on A at p_WC [N s] for relative velocity v_rel (A minus B) and the 3 x 3 collision matrix K (v' = v + K
-// j).
-Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat_BA_W, double restitution, double mu) noexcept;
+// j). newton: closed form, the direction of slip that of the approach, the end judged (sticks or slides). poisson,
+// stronge: the process of impact_slip.h.
+Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat_BA_W, double restitution, double mu,
+                       RestitutionLaw law = RestitutionLaw::newton) noexcept;
 
 }  // namespace tactus

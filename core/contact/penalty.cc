@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/contact/bottom_points.h"
+#include "core/contact/impact_simultaneous.h"
 #include "core/contact/implicit_step.h"
 #include "core/dynamics/integrator.h"
 
@@ -138,12 +139,26 @@ void PenaltyModel::update_phases(const Tick& tick, const State& state, Scratch& 
   }
 }
 
+ImpactResult PenaltyModel::collide_in_turn(const Tick& tick, State& state, Scratch& s) const noexcept {
+  auto* stamps = tick.arena.take<std::uint32_t>(state.body_count());
+  return resolve_impacts(s.impacts, s.count, tick.parameters.impact_epsilon, tick.limits.impact_sweeps, tick.kinematics,
+                         stamps, state, tick.parameters.restitution_law);
+}
+
+ImpactResult PenaltyModel::collide_together(const Tick& tick, State& state, Scratch& s) const noexcept {
+  auto* patches = tick.arena.take<ImpactPatch>(s.count);
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    patches[i] = {s.contacts[i].points, s.contacts[i].chosen, s.contacts[i].count};
+  }
+  return resolve_impacts_together(s.impacts, patches, s.count, tick.parameters.impact_epsilon,
+                                  tick.limits.impact_sweeps, tick.kinematics, tick.arena, state);
+}
+
 void PenaltyModel::collide(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept {
   const bool any = std::any_of(s.impacts, s.impacts + s.count, [](const ImpactContact& c) { return c.pending; });
   if (!any) return;
-  auto* stamps = tick.arena.take<std::uint32_t>(state.body_count());
-  const ImpactResult result = resolve_impacts(s.impacts, s.count, tick.parameters.impact_epsilon,
-                                              tick.limits.impact_sweeps, tick.kinematics, stamps, state);
+  const ImpactResult result = tick.parameters.impacts == Impacts::simultaneous ? collide_together(tick, state, s)
+                                                                               : collide_in_turn(tick, state, s);
   report.impacts = static_cast<std::uint32_t>(
       std::count_if(s.impacts, s.impacts + s.count, [](const ImpactContact& c) { return c.hit; }));
   report.sweeps_exhausted = result.exhausted ? 1 : 0;

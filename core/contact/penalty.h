@@ -27,6 +27,8 @@ class PenaltyModel final : public ContactModel {
   void choose_points(const Tick& tick, const std::uint32_t* order, Scratch& s) const noexcept;
   void update_phases(const Tick& tick, const State& state, Scratch& s) const noexcept;
   void collide(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept;
+  ImpactResult collide_in_turn(const Tick& tick, State& state, Scratch& s) const noexcept;
+  ImpactResult collide_together(const Tick& tick, State& state, Scratch& s) const noexcept;
   void prepare(const Tick& tick, const State& state, Scratch& s) const noexcept;
   void integrate(const Tick& tick, State& state, Scratch& s) const noexcept;
   void remember(const Tick& tick, State& state, const Scratch& s) const noexcept;

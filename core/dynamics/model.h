@@ -102,11 +102,19 @@ enum class ContactModelKind : std::uint8_t { penalty, deepest, lcp, st, ap, lnc,
 const char* to_string(ContactModelKind kind) noexcept;
 bool parse_contact_model(const std::string& name, ContactModelKind& out) noexcept;
 
+enum class Impacts : std::uint8_t {
+  sequential,   // manifold after manifold, at the centroid (Drumwright)
+  simultaneous  // all bottom points of all manifolds that impact together
+};
+enum class RestitutionLaw : std::uint8_t { newton, poisson, stronge };  // of velocities, of impulses, of work
+
 // Set at run time too (World::set_parameter).
 struct Parameters {
   Gains gains;
   Vec3 gravity_W = Vec3(0, 0, -9.81);  // [m/s^2]
-  double impact_epsilon = 1e-3;        // Fig. 2: a new contact that approaches faster is an impact [m/s]
+  Impacts impacts = Impacts::sequential;
+  RestitutionLaw restitution_law = RestitutionLaw::newton;  // sequential only
+  double impact_epsilon = 1e-3;       // Fig. 2: a new contact that approaches faster is an impact [m/s]
   double overlap_relax_time = 0.005;  // an overlap found at first contact is worked off with this time constant [s] ...
   double overlap_relax_speed = 1.0;   // ... but never faster than this [m/s]
   double contact_margin = 1e-4;       // automatic gains: a pair that touched is seen across a gap up to this [m]

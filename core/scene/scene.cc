@@ -48,7 +48,7 @@ void add_missing_scalar(toml::table& root, const std::string& key) {
   for (const char* number : {"step_s", "settle_s", "duration_s", "seed", "impact_epsilon_m_per_s",
                              "overlap_relax_time_s", "overlap_relax_speed_m_per_s"})
     if (key == number && !root.contains(key)) root.insert(key, 0);
-  for (const char* word : {"model", "integrator", "gains", "title"})
+  for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title"})
     if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
 }
 
@@ -115,6 +115,16 @@ Gains read_gains(StrictTable& root) {
   return g;
 }
 
+void read_impacts(StrictTable& root, Parameters& p) {
+  static constexpr std::array<std::string_view, 2> kImpacts{"sequential", "simultaneous"};
+  static constexpr std::array<std::string_view, 3> kLaws{"newton", "poisson", "stronge"};
+  p.impacts = static_cast<Impacts>(root.choice("impacts", kImpacts, 0));
+  p.restitution_law = static_cast<RestitutionLaw>(root.choice("restitution_law", kLaws, 0));
+  if (p.impacts == Impacts::simultaneous && p.restitution_law != RestitutionLaw::newton)
+    root.fail("restitution_law", "found it beside impacts = \"simultaneous\", expected \"newton\" there");
+  p.impact_epsilon = root.number("impact_epsilon_m_per_s", kNotNegative, p.impact_epsilon);
+}
+
 void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   static constexpr std::array<std::string_view, 7> kModels{"penalty", "deepest", "lcp", "st", "ap", "lnc", "peg"};
   static constexpr std::array<std::string_view, 2> kIntegrators{"semi_implicit_euler", "rk4"};
@@ -129,10 +139,10 @@ void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   model.seed = seed ? seed : static_cast<std::uint64_t>(own_seed);
   Parameters& p = model.parameters;
   p.gains = read_gains(root);
+  read_impacts(root, p);
   p.gravity_W = root.vec3("gravity_m_per_s2", model.planar ? Vec3(0, -9.81, 0) : Vec3(0, 0, -9.81));
   if (model.planar && p.gravity_W.z() != 0)
     root.fail("gravity_m_per_s2", "found gravity along z, expected z = 0 in a planar scene (its plane is x-y)");
-  p.impact_epsilon = root.number("impact_epsilon_m_per_s", kNotNegative, p.impact_epsilon);
   p.overlap_relax_time = root.number("overlap_relax_time_s", kPositive, p.overlap_relax_time);
   p.overlap_relax_speed = root.number("overlap_relax_speed_m_per_s", kPositive, p.overlap_relax_speed);
 }
