@@ -131,7 +131,8 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     const Frame &X_WA = kinematics_.X_WS[a], &X_WB = kinematics_.X_WS[b];
     if (is_mesh_pair(shape_a, shape_b)) {
       MeshContacts found;
-      collide_mesh(shape_a, X_WA, shape_b, X_WB, margin, &state_.pairs[i], limits_.patches_per_pair, *mesh_scratch_, found);
+      collide_mesh(shape_a, X_WA, shape_b, X_WB, margin, &state_.pairs[i], limits_.patches_per_pair, *mesh_scratch_,
+                   found);
       report.points_dropped += found.dropped;
       for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(i + k, found.patch[k], report);
       i += limits_.patches_per_pair - 1;

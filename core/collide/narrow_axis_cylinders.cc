@@ -165,7 +165,7 @@ Vec3 descend(const Search& s, const Vec3& start, const Vec3& known, double size)
     const double length2 = step.squaredNorm();
     if (length2 < kConverged2 || x.n.dot(known) > kSame) break;
     bool moved = false;
-    for (int k = 0; k < 4 && !moved; ++k, step *= 0.35) {
+    for (int k = 0; k < 8 && !moved; ++k, step *= 0.35) {
       const Vec3 trial = x.n + step;
       const Expansion y = expand(s, trial * (1.0 / std::sqrt(trial.squaredNorm())));
       moved = y.f < x.f;

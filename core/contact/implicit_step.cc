@@ -18,6 +18,9 @@ constexpr double kQuietSpeed = 0.2;
 constexpr double kStress = 0.2;
 constexpr int kExtraSweeps = 8;
 
+// What a contact carries stiffens it at most so many times.
+constexpr double kMostCarried = 10;
+
 struct Sweep {
   const Tick& tick;
   const State& state;
@@ -44,7 +47,9 @@ void set_gains(const Sweep& s, const Manifold& m, double load, ImplicitContact& 
   // kp = alpha m / (h^2) + load / depth_scale, kv = (beta / alpha) h kp with 1 / m = 1 / m_a + 1 / m_b; times h, as
   // impulses. load: normal force of the last tick. A light body under a heavy one is then not pressed deeper than
   // depth_scale, because what it carries, not what it weighs, makes the contact stiff.
-  const double unit = mass + std::max(0.0, load) * s.h * s.h / (gains.alpha * gains.depth_scale);
+  // Bounded: a body squeezed between two others cannot give way, and its load would grow with its own stiffness.
+  const double carried = std::max(0.0, load) * s.h * s.h / (gains.alpha * gains.depth_scale);
+  const double unit = mass + std::min(carried, kMostCarried * mass);
   c.inv_mass = inv_mass;
   c.tangential_spring = gains.alpha * unit / s.h;
   c.tangential_yield = (gains.alpha + gains.beta) * unit;

@@ -53,6 +53,7 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
     h.broadcast(v1::Event::SCENE_CHANGED, loaded->name);
     spdlog::info("scene '{}' loaded by {}: {} bodies", loaded->name, h.client_name(x.client()),
                  world->model().bodies.size());
+    for (const std::string& note : world->model().notes) spdlog::warn("{}", note);
     reply_scene(x);
   });
 }

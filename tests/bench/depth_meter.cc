@@ -4,7 +4,8 @@
 
 namespace tactus::bench {
 
-DepthMeter::DepthMeter(const Model& model) : model_(&model), state_(initial_state(model, 0)), points_(512) {
+DepthMeter::DepthMeter(const Model& model)
+    : model_(&model), state_(initial_state(model, 0)), points_(512), mesh_scratch_(8192) {
   resize(model, kinematics_);
   std::vector<BroadShape> shapes;
   for (const auto& s : model.shapes) {
@@ -27,6 +28,14 @@ double DepthMeter::deepest(const Engine& engine) {
   compute_kinematics(*model_, state_, kinematics_);
   double depth = 0;
   for (const PairKey key : broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, no_memory_)) {
+    if (is_mesh_pair(model_->shapes[key.shape_a].shape, model_->shapes[key.shape_b].shape)) {
+      PairRecord records[1] = {};
+      MeshContacts found;
+      collide_mesh(model_->shapes[key.shape_a].shape, kinematics_.X_WS[key.shape_a], model_->shapes[key.shape_b].shape,
+                   kinematics_.X_WS[key.shape_b], 0, records, 1, mesh_scratch_, found);
+      for (std::uint32_t i = 0; i < found.patch[0].count; ++i) depth = std::max(depth, found.patch[0].points[i].depth);
+      continue;
+    }
     Witness witness;
     ContactBuffer buffer{points_.data(), static_cast<std::uint32_t>(points_.size())};
     collide(model_->shapes[key.shape_a].shape, kinematics_.X_WS[key.shape_a], model_->shapes[key.shape_b].shape,

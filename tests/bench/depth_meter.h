@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/collide/broad_phase.h"
+#include "core/collide/collide_mesh.h"
 #include "core/dynamics/kinematics.h"
 #include "tests/bench/engine.h"
 
@@ -28,6 +29,7 @@ class DepthMeter {
   PairMemory no_memory_;
   std::unique_ptr<BroadPhase> broad_phase_;
   std::vector<ContactPoint> points_;
+  MeshScratch mesh_scratch_;
 };
 
 }  // namespace tactus::bench

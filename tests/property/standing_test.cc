@@ -155,6 +155,30 @@ TEST_CASE("a sphere rolls down a slope with 5/7 g sin, a cylinder with 2/3 g sin
   }
 }
 
+// m a = m g sin - F and I a / r = F r - rho N.
+TEST_CASE("rolling resistance of arm rho holds a sphere below tan = rho / r and brakes it above") {
+  const double r = 0.2, rho = 0.02;
+  for (const double slant : {0.9, 1.5, 3.0}) {
+    const double angle = std::atan(slant * rho / r);
+    const Slope slope(angle);
+    Scene scene(0.8);
+    for (SurfacePair& pair : scene.model->surface_pairs) pair.friction.rolling = rho;
+    scene.model->materials[0].friction.rolling = rho;
+    scene.add_floor(Vec3::Zero(), slope.nhat);
+    scene.add(make_sphere(r), 2, {Quat::Identity(), r * slope.nhat});
+    World world = scene.world();
+    test::run(world, 2000);
+    CAPTURE(slant);
+    const double v = slope.down.dot(world.state().v_WBcm(1));
+    const double a = 5.0 / 7 * kGravity * (std::sin(angle) - rho / r * std::cos(angle));
+    if (slant < 1) {
+      CHECK_WITHIN(v, 1e-9);
+    } else {
+      CHECK_WITHIN(v / (2 * a) - 1, 5e-3);
+    }
+  }
+}
+
 TEST_CASE("a sphere thrown without spin slides, then rolls at 5/7 of its speed") {
   Scene scene(0.3);
   scene.add_floor();
