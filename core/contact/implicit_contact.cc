@@ -188,12 +188,12 @@ Vec3 sliding_impulse(ImplicitContact& c, double limit, const Vec3& s, const Vec3
       f = weakened(c, 1 / q, s, spring, damp, end);
       const double size = friction_size(c, f), now = 1 / size;
       if (std::abs(size - limit) <= 0.005 * limit) break;
-      if (size > limit) {
-        lo = q, f_lo = now;
-        q = f_hi > 0 ? lo + (hi - lo) * (1 / limit - f_lo) / (f_hi - f_lo) : 2 * q;
-      } else {
-        hi = q, f_hi = now;
-        q = lo + (hi - lo) * (1 / limit - f_lo) / (f_hi - f_lo);
+      (size > limit ? lo : hi) = q;
+      (size > limit ? f_lo : f_hi) = now;
+      if (f_hi == 0) {
+        q *= 2;
+      } else {  // halving in turn, where one end sticks
+        q = i % 2 == 0 ? lo + (hi - lo) * (1 / limit - f_lo) / (f_hi - f_lo) : std::sqrt(lo * hi);
       }
     }
     const double scale = limit / friction_size(c, f);
