@@ -28,11 +28,14 @@ struct Meeting {
   explicit Meeting(Random& random) {
     Scene scene;
     for (int b = 0; b < 2; ++b) {
-      const Vec3 half(random.log_uniform(0.01, 0.5), random.log_uniform(0.01, 0.5), random.log_uniform(0.01, 0.5));
+      // One draw a statement: compilers evaluate arguments in different orders.
+      const double z = random.log_uniform(0.01, 0.5), y = random.log_uniform(0.01, 0.5),
+                   x = random.log_uniform(0.01, 0.5);
       const bool fixed = b == 1 && random.chance(0.25);
-      scene.add(make_box(half), random.log_uniform(0.01, 100), {random.rotation(), random.in_cube(0.3)},
-                fixed ? SpatialVelocity{} : SpatialVelocity{random.in_cube(10), random.in_cube(3)}, 0,
-                fixed ? BodyMode::fixed : BodyMode::free);
+      const SpatialVelocity V = fixed ? SpatialVelocity{} : SpatialVelocity{random.in_cube(10), random.in_cube(3)};
+      const Pose X{random.rotation(), random.in_cube(0.3)};
+      const double mass = random.log_uniform(0.01, 100);
+      scene.add(make_box(Vec3(x, y, z)), mass, X, V, 0, fixed ? BodyMode::fixed : BodyMode::free);
     }
     model = std::move(scene.model);
     finish_model(*model);
@@ -138,10 +141,13 @@ Scene implosion(std::uint64_t seed, double mu, double e) {
   scene.model->parameters.impacts = Impacts::simultaneous;
   for (int i = 0; i < 10; ++i) {
     const Vec3 p(1.2 * (i % 3 - 1), 1.2 * (i / 3 % 3 - 1), 1.2 * (i / 9));
-    const Vec3 half(random.uniform(0.1, 0.3), random.uniform(0.1, 0.3), random.uniform(0.1, 0.3));
+    const double z = random.uniform(0.1, 0.3), y = random.uniform(0.1, 0.3), x = random.uniform(0.1, 0.3);
+    const Vec3 half(x, y, z);
     const Shape shape = i % 2 ? make_sphere(half.x()) : make_box(half);
-    scene.add(shape, random.log_uniform(0.2, 20), {random.rotation(), p},
-              {random.in_cube(4), -p * random.uniform(1, 2) + random.in_cube(0.2)});
+    const Vec3 w = random.in_cube(4), aim = -p * random.uniform(1, 2), aside = random.in_cube(0.2);
+    const Quat q = random.rotation();
+    const double mass = random.log_uniform(0.2, 20);
+    scene.add(shape, mass, {q, p}, {w, aim + aside});
   }
   return scene;
 }

@@ -37,7 +37,9 @@ class Random {
   }
   // Inertia of a real body of this mass and about this size [m]: box edges in any ratio up to 30, axes turned.
   Mat3 inertia(double mass, double size) {
-    const Vec3 edge(log_uniform(size / 30, size), log_uniform(size / 30, size), log_uniform(size / 30, size));
+    // One draw a statement: compilers evaluate arguments in different orders.
+    const double z = log_uniform(size / 30, size), y = log_uniform(size / 30, size), x = log_uniform(size / 30, size);
+    const Vec3 edge(x, y, z);
     const Vec3 square = edge.cwiseProduct(edge);
     const Vec3 moments = mass / 12 * Vec3(square.y() + square.z(), square.z() + square.x(), square.x() + square.y());
     const Mat3 R = rotation().toRotationMatrix();

@@ -76,8 +76,8 @@ TEST_CASE("simultaneous impacts: each corner of a tilting box leaves with e time
   for (int i = 0; i < 300; ++i) {
     Scene scene;
     scene.add_floor();
-    scene.add(make_box(Vec3(0.5, 0.3, 0.1)), 3, test::at(0, 0, 0.1),
-              {Vec3(random.uniform(-4, 4), random.uniform(-4, 4), 1), Vec3(0, 0, -1)});
+    const double w_y = random.uniform(-4, 4), w_x = random.uniform(-4, 4);
+    scene.add(make_box(Vec3(0.5, 0.3, 0.1)), 3, test::at(0, 0, 0.1), {Vec3(w_x, w_y, 1), Vec3(0, 0, -1)});
     Together t(std::move(scene));
     const std::vector<Vec3> at = corners(0.5, 0.3, 0);
     t.add(1, 0, Vec3::UnitZ(), at, true, 0.5);
@@ -182,15 +182,18 @@ Heap random_heap(Random& random, double mu_max) {
   Scene scene;
   const std::uint32_t n = 2 + random.below(6);
   for (std::uint32_t b = 0; b < n; ++b) {
-    scene.add(make_box(Vec3(0.1, 0.2, 0.3)), random.log_uniform(0.1, 10), {random.rotation(), random.in_cube(1)},
-              {random.in_cube(5), random.in_cube(2)});
+    const SpatialVelocity V{random.in_cube(5), random.in_cube(2)};  // one draw a statement
+    const Pose X{random.rotation(), random.in_cube(1)};
+    const double mass = random.log_uniform(0.1, 10);
+    scene.add(make_box(Vec3(0.1, 0.2, 0.3)), mass, X, V);
   }
   Together t(std::move(scene));
   for (std::uint32_t k = 0; k < 2 * n; ++k) {
     const BodyIndex a = random.below(n), b = (a + 1 + random.below(n - 1)) % n;
     const Vec3 centre = random.in_cube(1), nhat = random.direction(), u = nhat.unitOrthogonal() * 0.1;
     const std::vector<Vec3> at{centre + u, centre - u, centre + nhat.cross(u)};
-    t.add(a, b, nhat, at, random.chance(0.6), random.uniform(0, 1), mu_max > 0 ? random.uniform(0, mu_max) : 0.0);
+    const double mu = mu_max > 0 ? random.uniform(0, mu_max) : 0.0, e = random.uniform(0, 1);
+    t.add(a, b, nhat, at, random.chance(0.6), e, mu);
   }
   const double energy = kinetic_energy(*t.model, t.state);
   const test::Momentum momentum = test::momentum(*t.model, t.state);

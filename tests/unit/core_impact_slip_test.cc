@@ -178,9 +178,9 @@ TEST_CASE("integrate_slip: slip along an invariant direction keeps it, and needs
     const double k_nt = random.uniform(-0.99, 0.99) * std::sqrt(k1 * k_nn);
     const Mat3 K = k1 * t1 * t1.transpose() + k2 * t2 * t2.transpose() + k_nn * n * n.transpose() +
                    k_nt * (t1 * n.transpose() + n * t1.transpose());
-    const SlipProcess r =
-        integrate_slip(K, random.uniform(-1, 1) * t1 - random.uniform(0.1, 1) * n, n, random.uniform(0, 1),
-                       random.uniform(0, 1), RestitutionLaw::stronge, kSlipReference);
+    const double mu = random.uniform(0, 1), e = random.uniform(0, 1);
+    const double along = random.uniform(-1, 1), down = random.uniform(0.1, 1);
+    const SlipProcess r = integrate_slip(K, along * t1 - down * n, n, e, mu, RestitutionLaw::stronge, kSlipReference);
     integrated += r.steps > 0;
     CHECK_WITHIN(t2.dot(r.j) / r.j.norm(), 1e-12);
   }
