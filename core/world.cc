@@ -105,6 +105,8 @@ StepReport World::step() noexcept {
     for (Aabb& box : kinematics_.boxes) box.lo.array() -= margin, box.hi.array() += margin;
   }
   find_contacts(margin, found);
+  // Models set the forces of the points that they use; the others carry nothing, whatever was there last tick.
+  std::fill_n(contact_forces_.begin(), contacts_.point_count, SpatialForce{});
   const Tick tick{*model_,   parameters_, limits_,         model_->step,
                   contacts_, kinematics_, applied_.data(), contact_forces_.data(),
                   arena_};

@@ -10,9 +10,6 @@ namespace tactus {
 
 namespace {
 
-// Depth that grows slower than this is load, and the spring feels it at once; faster is an impact [m/s].
-constexpr double kQuietSpeed = 0.2;
-
 // One more sweep for a contact for each such change of the lighter body's velocity by its impulse in a substep [m/s],
 // at most so many.
 constexpr double kStress = 0.2;
@@ -220,9 +217,7 @@ void remember(const Sweep& s, std::uint32_t i, State& state) noexcept {
   const Manifold& m = tick.contacts.manifolds[s.chosen[i].manifold];
   PairRecord& record = state.pairs[m.pair];
   PenaltyMemory memory{};
-  const double depth = std::max(0.0, m.depth_max), felt = std::min(depth, c.reach);
-  const double relaxed = (depth - felt) * tick.h / tick.parameters.overlap_relax_time;
-  memory.reach = felt + std::min(tick.parameters.overlap_relax_speed * tick.h, std::max(kQuietSpeed * tick.h, relaxed));
+  memory.reach = next_reach(tick.parameters, tick.h, std::max(0.0, m.depth_max), c.reach);
   // The last substep's force starts the next tick.
   const Vec3 force = c.e * Vec3(c.P[0], c.Q[0], c.Q[1]) / s.h;
   const Vec3 moment = c.e * Vec3(c.Q[2], c.P[1] + c.M1, c.P[2] + c.M2) / s.h;

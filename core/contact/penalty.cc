@@ -24,9 +24,6 @@ namespace {
 // Depths of one level of III-A: differences below this fraction of the deepest are noise of a flat face.
 constexpr double kLevelTolerance = 1e-3;
 
-// Depth that grows slower than this is load, and the spring feels it at once; faster is an impact [m/s].
-constexpr double kQuietSpeed = 0.2;
-
 double approach_speed(const Tick& tick, const State& state, const Manifold& m, const Vec3& p_WC) noexcept {
   const Vec3& x_a = tick.kinematics.bodies[m.body_a].X_WBcm.p;
   const Vec3& x_b = tick.kinematics.bodies[m.body_b].X_WBcm.p;
@@ -288,15 +285,13 @@ void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s) const n
 
 void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) const noexcept {
   const Parameters& parameters = tick.parameters;
-  const double decay = tick.h / parameters.overlap_relax_time;
   for (std::uint32_t i = 0; i < s.count; ++i) {
     const PenaltyContact& c = s.contacts[i];
     PenaltyMemory memory = s.memory[i];
     PairRecord& record = state.pairs[c.pair];
-    const double depth = tick.contacts.manifolds[c.manifold].depth_max, felt = std::min(depth, c.reach);
+    const double depth = tick.contacts.manifolds[c.manifold].depth_max;
     memory.integral = parameters.gains.lambda * memory.integral + depth;  // eq. 2
-    memory.reach = felt + std::min(parameters.overlap_relax_speed * tick.h,
-                                   std::max(kQuietSpeed * tick.h, (depth - felt) * decay));
+    memory.reach = next_reach(parameters, tick.h, depth, c.reach);
     for (int k = 0; k < 3; ++k) memory.stretch[k] = c.stretch[k];
     memory.twist = c.twist;
     memory.slipping = c.slipped ? 1 : 0;

@@ -1,7 +1,23 @@
 // What a pair remembers for the penalty models: PairRecord::model seen as this. All zero: a new contact.
 #pragma once
 
+#include <algorithm>
+
+#include "core/dynamics/model.h"
+
 namespace tactus {
+
+// Depth that grows slower than this is load, and the spring feels it at once; faster is an impact [m/s].
+inline constexpr double kQuietSpeed = 0.2;
+
+// What the spring may feel in the next tick of length h, when it could feel `reach` of `depth` in this one: overlap
+// that came up within one tick is worked off gently (papers/NOTES, Drumwright 5), with the scene's time constant and at
+// most at its speed, but never slower than load grows.
+inline double next_reach(const Parameters& parameters, double h, double depth, double reach) noexcept {
+  const double felt = std::min(depth, reach);
+  const double relaxed = (depth - felt) * h / parameters.overlap_relax_time;
+  return felt + std::min(parameters.overlap_relax_speed * h, std::max(kQuietSpeed * h, relaxed));
+}
 
 // One layout for all gain laws, so that a change of law at run time, or a snapshot from before it, is never misread.
 struct PenaltyMemory {

@@ -280,6 +280,24 @@ TEST_CASE("world: the order of the bodies matters neither to forces nor to impac
   CHECK_WITHIN(numbering_error(true, 280), 1e-6);
 }
 
+// A box that rocks on its corners under `deepest`: the four points of its face take turns in carrying it.
+TEST_CASE("world: points that the model does not use carry no force of an earlier tick") {
+  Scene scene;
+  scene.model->contact_model = ContactModelKind::deepest;
+  scene.add_floor();
+  scene.add(make_box(Vec3::Constant(0.5)), 10, {test::turned({1, 2, 0.3}, 0.03), Vec3(0, 0, 0.52)});
+  World world = scene.world();
+  int many = 0;
+  for (int i = 0; i < 3000; ++i) {
+    world.step();
+    std::uint32_t carrying = 0;
+    for (std::uint32_t k = 0; k < world.contacts().point_count; ++k) carrying += world.contact_force(k).norm() > 0;
+    CHECK(carrying <= 1);
+    many += world.contacts().point_count > 1;
+  }
+  CHECK(many > 100);
+}
+
 TEST_CASE("world: time is the tick times the step, without drift") {
   World world = row_of_spheres().world();
   test::run(world, 12345);
