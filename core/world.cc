@@ -249,6 +249,7 @@ bool World::set_model(ContactModelKind kind) noexcept {
 bool World::restore(const State& state) noexcept {
   const std::size_t kind = static_cast<std::size_t>(state.contact_model);
   if (state.q.size() != state_.q.size() || state.v.size() != state_.v.size() ||
+      state.joint_q.size() != state_.joint_q.size() || state.joint_v.size() != state_.joint_v.size() ||
       state.frozen.size() != state_.frozen.size() || state.pairs.capacity() != state_.pairs.capacity() ||
       kind >= contact_models_.size() || !contact_models_[kind] || !finite(state.q.data(), state.q.size()) ||
       !finite(state.v.data(), state.v.size())) {

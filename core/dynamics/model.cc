@@ -9,7 +9,7 @@
 namespace tactus {
 
 const char* to_string(BodyMode mode) noexcept {
-  static constexpr std::array<const char*, 3> kNames{"free", "fixed", "kinematic"};
+  static constexpr std::array<const char*, 4> kNames{"free", "fixed", "kinematic", "link"};
   return kNames[static_cast<std::size_t>(mode)];
 }
 

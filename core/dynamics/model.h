@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dynamics/robot.h"
 #include "core/shape/convex_hull.h"
 #include "core/shape/mass_properties.h"
 #include "core/shape/shape.h"
@@ -14,13 +15,13 @@
 
 namespace tactus {
 
-using BodyIndex = std::uint32_t;
 inline constexpr BodyIndex kNoBody = 0xffffffffu;
 
 enum class BodyMode : std::uint8_t {
   free,       // six degrees of freedom
   fixed,      // never moves
   kinematic,  // prescribed motion, infinite mass: moves with the velocity in State, plus its harmonic motion
+  link,       // moved by a joint of a robot: pose and velocity follow from State::joint_q and joint_v
 };
 const char* to_string(BodyMode mode) noexcept;
 
@@ -36,6 +37,7 @@ struct Body {
   std::string name;  // [A-Za-z0-9_.-]{1,64}, unique; world-fixed geometry belongs to a fixed body
   BodyMode mode = BodyMode::free;
   double mass = 0, inv_mass = 0;   // [kg]; inv_mass 0 unless free
+  JointIndex joint = kNone;        // link: the joint that moves it; set by finish_robots()
   Mat3 I_BBcm = Mat3::Zero();      // about the mass centre, in B [kg m^2]
   Mat3 inv_I_BBcm = Mat3::Zero();  // zero unless free
   bool spherical_inertia = false;  // equal principal moments: no gyroscopic term; set by finish_model()
@@ -139,10 +141,15 @@ struct Model {
   std::vector<std::shared_ptr<const TriangleMesh>> meshes;  // each once, whatever number of shapes are made of it
   std::vector<std::string> notes;  // what the loader has to say to the user: odd sizes, repairs
   std::vector<std::pair<BodyIndex, BodyIndex>> no_collision;  // a < b, sorted
+  std::vector<Joint> joints;                                  // robot after robot
+  std::vector<Robot> robots;
 
   // Initial state, in the user's frames: pose of B, velocity of B's origin.
   std::vector<Pose> X_WB0;
   std::vector<SpatialVelocity> V_WB0;
+  // Initial joint coordinates of all robots; those of links above are then not looked at. Sized by finish_robots() when
+  // empty (zero; quaternions one).
+  std::vector<double> joint_q0, joint_v0;
 
   [[nodiscard]] const SurfacePair& surface(std::uint32_t material_a, std::uint32_t material_b) const noexcept {
     return surface_pairs[material_a * materials.size() + material_b];

@@ -32,6 +32,8 @@ State initial_state(const Model& model, std::uint32_t pair_capacity) {
   state.q.assign(7 * n, 0.0);
   state.v.assign(6 * n, 0.0);
   state.frozen.assign(n, 0);
+  state.joint_q = model.joint_q0;
+  state.joint_v = model.joint_v0;
   state.pairs = PairMemory(pair_capacity);
   for (BodyIndex b = 0; b < n; ++b) {
     Pose X_WB = model.X_WB0[b];
@@ -68,6 +70,8 @@ std::uint64_t state_hash(const State& state) noexcept {
   h.word(static_cast<std::uint64_t>(state.contact_model));
   for (const double x : state.q) h.number(x);
   for (const double x : state.v) h.number(x);
+  for (const double x : state.joint_q) h.number(x);
+  for (const double x : state.joint_v) h.number(x);
   for (const std::uint8_t x : state.frozen) h.word(x);
   for (const PairRecord& r : state.pairs.records()) {
     h.word((static_cast<std::uint64_t>(r.key.shape_a) << 32) | r.key.shape_b);

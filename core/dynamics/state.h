@@ -10,6 +10,8 @@
 
 namespace tactus {
 
+// joint_q, joint_v: generalized coordinates of the robots, laid out by Robot::first_q, first_v; a link's entries in q and
+// v follow from them.
 // q holds 7 numbers a body: p_WBcm, q_WB as w x y z. v holds 6: v_WBcm, w_WB, both in W. The pose kept is that of the
 // mass centre with the axes of B; the user's frame B is reached by body_pose() and body_velocity().
 struct State {
@@ -18,6 +20,7 @@ struct State {
   std::uint64_t random = 0;  // state of the seeded generator
   ContactModelKind contact_model = ContactModelKind::penalty;
   std::vector<double> q, v;
+  std::vector<double> joint_q, joint_v;
   std::vector<std::uint8_t> frozen;  // a body that became non-finite stands at its last good pose
   PairMemory pairs;
 

@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540002ULL;  // "TACTST", version 2
+constexpr std::uint64_t kLayout = 0x54414354'53540003ULL;  // "TACTST", version 3
 
 class Writer {
  public:
@@ -78,6 +78,8 @@ std::vector<std::uint8_t> to_bytes(const State& state) {
   w.put(state.body_count()), w.put(state.pairs.size());
   for (const double x : state.q) w.put(x);
   for (const double x : state.v) w.put(x);
+  for (const double x : state.joint_q) w.put(x);
+  for (const double x : state.joint_v) w.put(x);
   for (const std::uint8_t x : state.frozen) w.put(x);
   for (const PairRecord& r : state.pairs.records()) put_record(r, w);
   return std::move(w.bytes);
@@ -97,6 +99,8 @@ bool from_bytes(std::span<const std::uint8_t> bytes, State& out) {
   state.contact_model = static_cast<ContactModelKind>(kind);
   for (double& x : state.q) x = in.number();
   for (double& x : state.v) x = in.number();
+  for (double& x : state.joint_q) x = in.number();
+  for (double& x : state.joint_v) x = in.number();
   for (std::uint8_t& x : state.frozen) x = in.get<std::uint8_t>();
   state.pairs.set_size(pairs);
   for (std::uint32_t i = 0; i < pairs; ++i) {
