@@ -10,10 +10,10 @@
 
 namespace tactus {
 
-// joint_q, joint_v: generalized coordinates of the robots, laid out by Robot::first_q, first_v; a link's entries in q and
-// v follow from them.
-// q holds 7 numbers a body: p_WBcm, q_WB as w x y z. v holds 6: v_WBcm, w_WB, both in W. The pose kept is that of the
-// mass centre with the axes of B; the user's frame B is reached by body_pose() and body_velocity().
+// joint_q, joint_v: generalized coordinates of the robots, laid out by Robot::first_q, first_v; a link's entries in q
+// and v follow from them. q holds 7 numbers a body: p_WBcm, q_WB as w x y z. v holds 6: v_WBcm, w_WB, both in W. The
+// pose kept is that of the mass centre with the axes of B; the user's frame B is reached by body_pose() and
+// body_velocity().
 struct State {
   std::uint64_t tick = 0;
   double time = 0;           // simulated [s]
