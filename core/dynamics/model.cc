@@ -58,6 +58,7 @@ void finish_model(Model& model) {
     s.shape_at_centre = s.X_BcmS.p.isZero(0.0) && s.X_BcmS.q.vec().isZero(0.0);
   }
   if (model.surface_pairs.empty()) combine_materials(model);
+  finish_robots(model);
 }
 
 void combine_materials(Model& model) {

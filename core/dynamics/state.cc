@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "core/dynamics/tree.h"
 
 namespace tactus {
 
@@ -36,9 +37,19 @@ State initial_state(const Model& model, std::uint32_t pair_capacity) {
   state.joint_v = model.joint_v0;
   state.pairs = PairMemory(pair_capacity);
   for (BodyIndex b = 0; b < n; ++b) {
+    if (model.bodies[b].mode == BodyMode::link) continue;
     Pose X_WB = model.X_WB0[b];
     X_WB.q.normalize();
     set_body(model, state, b, X_WB, model.V_WB0[b]);
+  }
+  for (std::uint32_t r = 0; r < model.robots.size(); ++r) {
+    // No time passes: this only makes the quaternions unit.
+    const Robot& robot = model.robots[r];
+    integrate_joints(model, robot, 0.0, state.joint_v.data() + robot.first_v, state.joint_q.data() + robot.first_q);
+    Tree tree(model, r);
+    tree.positions(state);
+    tree.velocities(state);
+    tree.write_links(state);
   }
   return state;
 }

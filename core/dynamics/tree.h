@@ -54,7 +54,7 @@ class Tree {
     return shifted(links_[link].V, p_W);
   }
   [[nodiscard]] SpatialVelocity carrier_velocity(std::uint32_t link, const Vec3& p_W) const noexcept {
-    return shifted(links_[link].V_carrier, p_W);
+    return shifted(links_[constants_[link].root].V_carrier, p_W);
   }
 
   // --- Mass matrix by composite rigid bodies, armature added. O(n d).
@@ -125,7 +125,7 @@ class Tree {
     bool turned;  // X_PF.q is not the identity
     Vec3 p_BBcm;
     double mass, gravity_mass;
-    double I_BBcm[6];
+    Mat3 I_BBcm;
   };
   struct Link {
     Quat q_WB;
@@ -136,9 +136,32 @@ class Tree {
     RigidInertia inertia;                  // about O
     SpatialVelocity V_carrier, A_carrier;  // roots only, at O
   };
+  using Vector6 = Eigen::Matrix<double, 6, 1>;  // angular, linear; ABA only
+  struct Articulated {
+    Eigen::Matrix<double, 6, 6> I;
+    Vector6 f;
+  };
+  struct Elimination {
+    Vector6 U;
+    double D, u;
+  };
   struct PathEntry {
     std::uint32_t column, dof, row;  // row: of reach(link)
   };
+
+  void size_links();
+  void size_dofs();
+  void find_paths();
+  static Pose joint_frame(const Constants& c, const Quat& q_WP, const Mat3& R_WP, const Vec3& p_OP) noexcept;
+  static Pose joint_pose(const Constants& c, const double* q) noexcept;
+  void set_columns(const Constants& c, const Quat& q_WF, const Link& link) noexcept;
+  static void set_inertia(const Constants& c, Link& link) noexcept;
+  void set_carrier(const State& state, const Constants& c, Link& link) noexcept;
+  void add_mass(std::uint32_t link) noexcept;
+  [[nodiscard]] SpatialForce link_force(std::uint32_t i, const SpatialVelocity& A, const Vec3& gravity_W,
+                                        const SpatialForce* F_Bcm_W) const noexcept;
+  template <int width>
+  void response_rows(std::uint32_t link, double* Y) const noexcept;
 
   [[nodiscard]] SpatialVelocity shifted(const SpatialVelocity& V_O, const Vec3& p_W) const noexcept {
     return {V_O.w, V_O.v + V_O.w.cross(p_W - p_WO_)};
@@ -165,6 +188,8 @@ class Tree {
   std::vector<double> armature_;               // per dof
   std::vector<double> velocity_;               // per dof
   std::vector<double> M_, L_, inv_diagonal_;   // M, L packed like dof_reach_
+  std::vector<Articulated> articulated_;       // scratch
+  std::vector<Elimination> elimination_;       // scratch
   std::vector<RigidInertia> composite_;        // scratch
   std::vector<SpatialForce> force_;            // scratch
   std::vector<SpatialVelocity> acceleration_;  // scratch
