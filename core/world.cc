@@ -7,7 +7,9 @@
 
 #include "core/collide/broad_phase.h"
 #include "core/collide/collide_mesh.h"
+#include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
+#include "core/dynamics/robot_sweep.h"
 #include "core/shape/triangle_mesh.h"
 
 namespace tactus {
@@ -22,7 +24,7 @@ std::vector<BroadShape> broad_shapes(const Model& model) {
   std::vector<BroadShape> out;
   for (const ShapeInstance& s : model.shapes) {
     const BodyMode mode = model.bodies[s.body].mode;
-    out.push_back({s.body, s.group, s.mask, mode != BodyMode::fixed, mode == BodyMode::free,
+    out.push_back({s.body, s.group, s.mask, mode != BodyMode::fixed, mode == BodyMode::free || mode == BodyMode::link,
                    s.shape.kind == ShapeKind::half_space});
   }
   return out;
@@ -43,8 +45,15 @@ std::uint32_t most_points(const Model& model, const Limits& limits) noexcept {
 // bottom points.
 std::size_t arena_bytes(const Model& model, const Limits& limits) {
   const std::size_t manifolds = limits.pairs, points = manifolds * limits.points_per_pair, bodies = model.bodies.size();
+  std::size_t robots = 0, reach = 0;
+  for (const Robot& robot : model.robots) {
+    robots += sweep_bytes(model, robot) + robot.v_count * 64 + robot.q_count * 64 + 256;
+    for (const auto& dofs : robot.reach) reach = std::max(reach, dofs.size());
+  }
+  // A contact between two links: each one's half response, and that of both together.
+  if (robots > 0) robots += limits.robot_contacts * (4 * reach * (6 * sizeof(double) + sizeof(DofIndex)) + 512);
   return manifolds * 3000 + points * 64 + bodies * 1200 + 4 * bottom_points_scratch(most_points(model, limits)) +
-         (1u << 16);
+         robots + (1u << 16);
 }
 
 bool finite(const double* x, std::size_t n) noexcept {
@@ -68,6 +77,10 @@ World::World(std::unique_ptr<const Model> model, const Limits& limits)
   contact_model_ = contact_models_[static_cast<std::size_t>(state_.contact_model)].get();
   const std::size_t n = model_->bodies.size(), points = static_cast<std::size_t>(limits.pairs) * limits.points_per_pair;
   applied_.resize(n);
+  drives_.resize(model_->joint_v0.size());
+  joint_efforts_.resize(model_->joint_v0.size());
+  last_joint_q_.resize(model_->joint_q0.size());
+  for (const Robot& robot : model_->robots) TACTUS_ASSERT(robot.v_count <= std::min(limits.robot_dofs, kMostDofs));
   manifolds_.resize(limits.pairs);
   points_.resize(points);
   contact_forces_.resize(points);
@@ -107,9 +120,11 @@ StepReport World::step() noexcept {
   find_contacts(margin, found);
   // Models set the forces of the points that they use; the others carry nothing, whatever was there last tick.
   std::fill_n(contact_forces_.begin(), contacts_.point_count, SpatialForce{});
-  const Tick tick{*model_,   parameters_, limits_,         model_->step,
-                  contacts_, kinematics_, applied_.data(), contact_forces_.data(),
-                  arena_};
+  std::fill(joint_efforts_.begin(), joint_efforts_.end(), 0.0);
+  std::copy(state_.joint_q.begin(), state_.joint_q.end(), last_joint_q_.begin());
+  const Tick tick{*model_,        parameters_,           limits_,         model_->step,
+                  contacts_,      kinematics_,           applied_.data(), contact_forces_.data(),
+                  drives_.data(), joint_efforts_.data(), arena_};
   StepReport report = contact_model_->advance(tick, state_);
   report.contacts = found.contacts;
   report.manifolds = contacts_.manifold_count;
@@ -213,11 +228,37 @@ void World::take_points(const ContactBuffer& buffer, Manifold& m, StepReport& re
   for (std::uint32_t k = 0; k < count; ++k) report.contacts += out[k].depth > 0 ? 1 : 0;
 }
 
+// A robot is frozen as a whole: its joints go back to where they were before this tick.
+void World::freeze_robots(StepReport& report) noexcept {
+  for (const Robot& robot : model_->robots) {
+    double *q = state_.joint_q.data() + robot.first_q, *v = state_.joint_v.data() + robot.first_v;
+    bool good = finite(q, robot.q_count) && finite(v, robot.v_count);
+    for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+      const std::size_t b = model_->joints[robot.first_joint + i].child;
+      good = good && finite(state_.q.data() + 7 * b, 7) && finite(state_.v.data() + 6 * b, 6);
+    }
+    if (good) continue;
+    std::copy_n(last_joint_q_.begin() + robot.first_q, robot.q_count, q);
+    std::fill_n(v, robot.v_count, 0.0);
+    for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+      const BodyIndex b = model_->joints[robot.first_joint + i].child;
+      const Frame& start = kinematics_.bodies[b].X_WBcm;
+      state_.set_pose(b, start.p, Quat(start.R));
+      state_.set_velocity(b, Vec3::Zero(), Vec3::Zero());
+      state_.frozen[b] = 1;
+      report.frozen_body = b;
+      ++report.bodies_frozen;
+    }
+  }
+}
+
 // Time, applied forces, and the one look for non-finite numbers at the end of a tick: such a body is frozen at its last
 // good pose.
 void World::finish(StepReport& report) noexcept {
+  freeze_robots(report);
   for (BodyIndex b = 0; b < state_.body_count(); ++b) {
     const std::size_t i = b;
+    if (model_->bodies[b].mode == BodyMode::link) continue;
     if (finite(state_.q.data() + 7 * i, 7) && finite(state_.v.data() + 6 * i, 6)) continue;
     const Frame& start = kinematics_.bodies[b].X_WBcm;  // finite: this body passed here last tick, or was loaded
     const Quat q_WB(start.R);
@@ -252,7 +293,8 @@ bool World::restore(const State& state) noexcept {
       state.joint_q.size() != state_.joint_q.size() || state.joint_v.size() != state_.joint_v.size() ||
       state.frozen.size() != state_.frozen.size() || state.pairs.capacity() != state_.pairs.capacity() ||
       kind >= contact_models_.size() || !contact_models_[kind] || !finite(state.q.data(), state.q.size()) ||
-      !finite(state.v.data(), state.v.size())) {
+      !finite(state.v.data(), state.v.size()) || !finite(state.joint_q.data(), state.joint_q.size()) ||
+      !finite(state.joint_v.data(), state.joint_v.size())) {
     return false;
   }
   state_ = state;

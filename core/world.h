@@ -31,6 +31,11 @@ class World {
   // Adds a force at the mass centre of body b, F_Bcm_W [N m, N], to this tick's sum. Taken by the next step() and then
   // forgotten.
   void apply(BodyIndex b, const SpatialForce& F_Bcm_W) noexcept;
+  // What acts along dof i of State::joint_v from the next step on, until it is set again. Actuation writes it.
+  void set_drive(DofIndex i, const DofDrive& drive) noexcept { drives_[i] = drive; }
+  [[nodiscard]] const DofDrive& drive(DofIndex i) const noexcept { return drives_[i]; }
+  // What the drive of dof i gave in the last step, on average [N m or N].
+  [[nodiscard]] double joint_effort(DofIndex i) const noexcept { return joint_efforts_[i]; }
   // Advances by h: kinematics, broad phase, narrow phase, model.advance, finish. Allocates nothing.
   StepReport step() noexcept;
 
@@ -75,6 +80,7 @@ class World {
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
+  void freeze_robots(StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;
 
   std::unique_ptr<const Model> model_;
@@ -86,6 +92,8 @@ class World {
   std::vector<std::unique_ptr<ContactModel>> contact_models_;
   ContactModel* contact_model_ = nullptr;
   std::vector<SpatialForce> applied_;
+  std::vector<DofDrive> drives_;
+  std::vector<double> joint_efforts_, last_joint_q_;
   std::vector<Manifold> manifolds_;
   std::vector<ContactPoint> points_;
   std::vector<ContactPoint> raw_points_;

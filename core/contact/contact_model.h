@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/collide/contact_set.h"
+#include "core/dynamics/joint_drive.h"
 #include "core/dynamics/kinematics.h"
 #include "core/dynamics/state.h"
 #include "core/limits.h"
@@ -22,10 +23,11 @@ struct StepReport {
   std::uint32_t pairs_dropped = 0;     // over Limits::pairs
   std::uint32_t impacts = 0;           // manifolds that got an impulse
   std::uint32_t sweeps_exhausted = 0;  // 1: impact sweeps stopped at the limit
-  std::uint32_t solver_failures = 0;
-  std::uint32_t bodies_frozen = 0;  // this tick
-  BodyIndex frozen_body = kNoBody;  // one of them
-  double depth_max = 0;             // [m]
+  std::uint32_t solver_failures = 0;   // systems that could not be solved; robots among them stood still in this tick
+  std::uint32_t robot_contacts_dropped = 0;  // over Limits::robot_contacts
+  std::uint32_t bodies_frozen = 0;           // this tick
+  BodyIndex frozen_body = kNoBody;           // one of them
+  double depth_max = 0;                      // [m]
 };
 
 // Everything a model needs for one tick besides State. Valid during advance() only.
@@ -38,6 +40,8 @@ struct Tick {
   const Kinematics& kinematics;  // frames and inverse inertias at the start of the tick
   const SpatialForce* applied;   // per body, F_Bcm_W, commands only (gravity comes on top)
   SpatialForce* contact_force;   // per contact point: force on A at the point, for publishing (torque unused)
+  const DofDrive* drives;        // per entry of State::joint_v
+  double* joint_effort;          // the same: mean of what drives gave, for publishing [N m or N]
   Arena& arena;
 };
 

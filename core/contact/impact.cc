@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/contact/impact_point.h"
+#include "core/contact/body_response.h"
 #include "core/contact/impact_slip.h"
 
 namespace tactus {
@@ -69,6 +69,15 @@ bool approaches(const ImpactContact& c, double epsilon, const Kinematics& kinema
   return c.nhat_BA_W.dot(v_rel) < -epsilon;
 }
 
+// News of a hit, to all links of a robot. A body that cannot move, like the floor, carries none.
+void tell(const BodyKinematics& k, BodyIndex b, std::uint32_t* body_stamp) noexcept {
+  if (k.robot == nullptr) {
+    body_stamp[b] += moves(k) ? 1 : 0;
+    return;
+  }
+  for (std::uint32_t link = 0; link < k.robot->link_count(); ++link) ++body_stamp[k.robot->body(link)];
+}
+
 // To be treated: new, or one of its bodies was hit through another manifold.
 bool wanted(const ImpactContact& c, const std::uint32_t* body_stamp) noexcept {
   return c.pending || body_stamp[c.a] != c.stamp_a || body_stamp[c.b] != c.stamp_b;
@@ -98,13 +107,13 @@ ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, doubl
       const BodyKinematics &ka = kinematics.bodies[c.a], &kb = kinematics.bodies[c.b];
       if (!approaches(c, epsilon, kinematics, state)) continue;
       const Vec3 v_rel = point_velocity(state, ka, c.a, c.p_WC) - point_velocity(state, kb, c.b, c.p_WC);
-      const Mat3 K = mobility(ka, c.p_WC - ka.X_WBcm.p) + mobility(kb, c.p_WC - kb.X_WBcm.p);
+      const Mat3 K = relative_mobility(kinematics, c.a, c.b, c.p_WC);
       const Vec3 j = collision_impulse(K, v_rel, c.nhat_BA_W, c.restitution, c.mu, law);
-      apply_impulse(ka, c.a, c.p_WC, j, state);
-      apply_impulse(kb, c.b, c.p_WC, -j, state);
-      // Only bodies that can move carry the news of a hit; a fixed floor does not.
-      if (ka.inv_mass > 0) c.stamp_a = ++body_stamp[c.a];
-      if (kb.inv_mass > 0) c.stamp_b = ++body_stamp[c.b];
+      apply_impulse(kinematics, c.a, c.p_WC, j, state);
+      apply_impulse(kinematics, c.b, c.p_WC, -j, state);
+      tell(ka, c.a, body_stamp);
+      tell(kb, c.b, body_stamp);
+      c.stamp_a = body_stamp[c.a], c.stamp_b = body_stamp[c.b];
       c.hit = any = true;
       ++result.impulses;
     }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/contact/impact_point.h"
+#include "core/contact/body_response.h"
 
 namespace tactus {
 
@@ -29,7 +29,8 @@ struct Together {
   std::uint32_t count;
   double epsilon;
   const Kinematics& kinematics;
-  const double* v_before;  // 6 a body
+  const double* v_before;        // 6 a body
+  const double* joint_v_before;  // of all robots
   std::uint8_t* body_hit;
   double restitution_scale;  // 1, or 0 for the plastic solution
   State& state;
@@ -41,13 +42,12 @@ Vec3 relative_velocity(const Together& t, const ImpactContact& c, const Vec3& p_
 }
 
 Mat3 relative_mobility(const Together& t, const ImpactContact& c, const Vec3& p_WC) noexcept {
-  const BodyKinematics &ka = t.kinematics.bodies[c.a], &kb = t.kinematics.bodies[c.b];
-  return mobility(ka, p_WC - ka.X_WBcm.p) + mobility(kb, p_WC - kb.X_WBcm.p);
+  return tactus::relative_mobility(t.kinematics, c.a, c.b, p_WC);
 }
 
 void apply(const Together& t, const ImpactContact& c, const Vec3& p_WC, const Vec3& j) noexcept {
-  apply_impulse(t.kinematics.bodies[c.a], c.a, p_WC, j, t.state);
-  apply_impulse(t.kinematics.bodies[c.b], c.b, p_WC, -j, t.state);
+  apply_impulse(t.kinematics, c.a, p_WC, j, t.state);
+  apply_impulse(t.kinematics, c.b, p_WC, -j, t.state);
 }
 
 // The least normal velocity that this point may leave with.
@@ -108,6 +108,13 @@ void move_as_one(const Together& t, std::uint32_t i) noexcept {
   apply(t, c, p_WC, active * each * c.nhat_BA_W);
 }
 
+void tell(const Together& t, BodyIndex b) noexcept {
+  t.body_hit[b] = 1;
+  const Tree* robot = t.kinematics.bodies[b].robot;
+  for (std::uint32_t link = 0; robot != nullptr && link < robot->link_count(); ++link)
+    t.body_hit[robot->body(link)] = 1;
+}
+
 // Greatest change of a point's velocity.
 double sweep_points(const Together& t, std::uint32_t i) noexcept {
   const ImpactContact& c = t.contacts[i];
@@ -123,14 +130,17 @@ double sweep_points(const Together& t, std::uint32_t i) noexcept {
     point.j = j;
     change = std::max(change, (K * more).norm());
   }
-  if (change > 0) t.body_hit[c.a] = t.body_hit[c.b] = 1;
+  if (change > 0) {
+    tell(t, c.a);
+    tell(t, c.b);
+  }
   return change;
 }
 
 // A resting manifold joins when a body of it that can move was hit and it approaches now.
 bool joins(const Together& t, std::uint32_t i) noexcept {
   const ImpactContact& c = t.contacts[i];
-  const auto moved = [&](BodyIndex b) { return t.body_hit[b] && t.kinematics.bodies[b].inv_mass > 0; };
+  const auto moved = [&](BodyIndex b) { return t.body_hit[b] && moves(t.kinematics.bodies[b]); };
   if (!moved(c.a) && !moved(c.b)) return false;
   const Members& m = t.members[i];
   return std::any_of(m.points, m.points + m.count, [&](const Point& point) {
@@ -155,9 +165,14 @@ double solve(const Together& t, std::uint32_t max_sweeps) noexcept {
   return change;
 }
 
+void take_back(const Together& t) noexcept {
+  std::copy(t.v_before, t.v_before + t.state.v.size(), t.state.v.begin());
+  std::copy(t.joint_v_before, t.joint_v_before + t.state.joint_v.size(), t.state.joint_v.begin());
+}
+
 // Velocities from before the impacts, and then the impulses plastic_scale * plastic + j_scale * j.
 void set_velocities(const Together& t, double plastic_scale, double j_scale) noexcept {
-  std::copy(t.v_before, t.v_before + t.state.v.size(), t.state.v.begin());
+  take_back(t);
   for (std::uint32_t i = 0; i < t.count; ++i) {
     const Members& m = t.members[i];
     for (std::uint32_t k = 0; k < m.count && m.joined; ++k) {
@@ -204,7 +219,7 @@ void keep_energy(Together& t, std::uint32_t max_sweeps) noexcept {
     Members& m = t.members[i];
     for (std::uint32_t k = 0; k < m.count; ++k) m.points[k].plastic = m.points[k].j, m.points[k].j.setZero();
   }
-  std::copy(t.v_before, t.v_before + t.state.v.size(), t.state.v.begin());
+  take_back(t);
   t.restitution_scale = 0;
   solve(t, max_sweeps);
   for (std::uint32_t i = 0; i < t.count; ++i) {
@@ -245,10 +260,12 @@ ImpactResult resolve_impacts_together(ImpactContact* contacts, const ImpactPatch
   const std::uint32_t bodies = state.body_count(), sweeps = kSweepsOfPoints * max_sweeps;
   auto* members = arena.take<Members>(count);
   auto* v_before = arena.take<double>(state.v.size());
+  auto* joint_v_before = arena.take<double>(state.joint_v.size());
   auto* body_hit = arena.take<std::uint8_t>(bodies);
   std::copy(state.v.begin(), state.v.end(), v_before);
+  std::copy(state.joint_v.begin(), state.joint_v.end(), joint_v_before);
   std::fill(body_hit, body_hit + bodies, std::uint8_t{0});
-  Together t{contacts, members, count, epsilon, kinematics, v_before, body_hit, 1, state};
+  Together t{contacts, members, count, epsilon, kinematics, v_before, joint_v_before, body_hit, 1, state};
   gather(t, patches, arena);
   ImpactResult result;
   result.exhausted = solve(t, sweeps) > epsilon;

@@ -17,9 +17,24 @@ struct Twist {
   Vec3 V, W;
 };
 
+void add_twist(const TreeSides& trees, Twist& t) noexcept {
+  double sum[6] = {0, 0, 0, 0, 0, 0};
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const double u = s.u[s.dofs[r]];
+      for (int k = 0; k < 6; ++k) sum[k] += s.Y[6 * r + k] * u;
+    }
+  }
+  t.V += trees.V + Vec3(sum[0], sum[1], sum[2]);
+  t.W += trees.W + Vec3(sum[3], sum[4], sum[5]);
+}
+
 Twist twist_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
   const Vec3 v = a.v + a.w.cross(c.r_a) - b.v - b.w.cross(c.r_b);
-  return {c.e.transpose() * v, c.e.transpose() * (a.w - b.w)};
+  Twist t{c.e.transpose() * v, c.e.transpose() * (a.w - b.w)};
+  if (c.trees != nullptr) add_twist(*c.trees, t);
+  return t;
 }
 
 // Impulse of a point's spring without velocity. Across a gap the damper is a stop at its far end, and nothing else:
@@ -245,6 +260,22 @@ void rolling_impulse(ImplicitContact& c, double w1, double w2, double N) noexcep
 
 }  // namespace
 
+namespace {
+
+void add_mobility(const TreeSides& trees, Mat3& LL, Mat3& LR, Mat3& RR) noexcept {
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const Eigen::Map<const Vec3> f(s.Y + 6 * r), m(s.Y + 6 * r + 3);
+      LL.noalias() += f * f.transpose();
+      LR.noalias() += f * m.transpose();
+      RR.noalias() += m * m.transpose();
+    }
+  }
+}
+
+}  // namespace
+
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept {
   Mat3 LL = Mat3::Zero(), LR = Mat3::Zero(), RR = Mat3::Zero();  // linear and angular velocity from f and m
   const auto add = [&](const SweepBody& body, const Vec3& r) noexcept {
@@ -258,6 +289,7 @@ void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) n
   };
   if (a.inv_mass > 0) add(a, c.r_a);
   if (b.inv_mass > 0) add(b, c.r_b);
+  if (c.trees != nullptr) add_mobility(*c.trees, LL, LR, RR);
   c.K_nn << LL(0, 0), LR(0, 1), LR(0, 2), LR(0, 1), RR(1, 1), RR(1, 2), LR(0, 2), RR(1, 2), RR(2, 2);
   c.K_qn << LL(1, 0), LR(1, 1), LR(1, 2), LL(2, 0), LR(2, 1), LR(2, 2), LR(0, 0), RR(0, 1), RR(0, 2);
   c.K_qq << LL(1, 1), LL(1, 2), LR(1, 0), LL(1, 2), LL(2, 2), LR(2, 0), LR(1, 0), LR(2, 0), RR(0, 0);
@@ -276,6 +308,14 @@ void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBo
   if (b.inv_mass > 0) {
     b.v -= b.inv_mass * f_W;
     b.w -= b.inv_I * (c.r_b.cross(f_W) + m_W);
+  }
+  if (c.trees == nullptr) return;
+  for (std::uint32_t i = 0; i < c.trees->count; ++i) {
+    const TreeSide& s = c.trees->side[i];
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const double* y = s.Y + 6 * r;
+      s.u[s.dofs[r]] += y[0] * f[0] + y[1] * f[1] + y[2] * f[2] + y[3] * m[0] + y[4] * m[1] + y[5] * m[2];
+    }
   }
 }
 

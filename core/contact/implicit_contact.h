@@ -16,6 +16,21 @@ struct SweepBody {
   double inv_mass;      // [1/kg]; 0: does not move
 };
 
+// A side of a contact that is a link of a robot. (V, W) of the link at p_ref, in the basis e, is the sum over rows of Y
+// u; an impulse (f, m) there changes u by Y (f, m). u: half velocities of the robot (dynamics/tree.h), so that the
+// kinetic energy is |u|^2 / 2. Y is negative for B. Two links of one robot are one side.
+struct TreeSide {
+  std::uint32_t rows = 0;
+  const std::uint32_t* dofs = nullptr;  // rows of u
+  const double* Y = nullptr;            // rows x 6: V0 V1 V2 W0 W1 W2
+  double* u = nullptr;
+};
+struct TreeSides {
+  TreeSide side[2];
+  std::uint32_t count = 0;
+  Vec3 V = Vec3::Zero(), W = Vec3::Zero();  // what moving carriers of the robots add, A minus B
+};
+
 struct ImplicitPoint {
   double x, y;     // along t1, t2 from p_ref [m]
   double depth;    // now; negative across a gap [m]
@@ -31,8 +46,9 @@ struct ImplicitContact {
   BodyIndex a, b;
   std::uint32_t count;
   ImplicitPoint* points;
-  Mat3 e;         // columns nhat_BA_W, t1, t2
-  Vec3 r_a, r_b;  // p_ref from the mass centres, in W
+  const TreeSides* trees;  // null: no side is a link
+  Mat3 e;                  // columns nhat_BA_W, t1, t2
+  Vec3 r_a, r_b;           // p_ref from the mass centres, in W
   Mat3 K_nn, K_qn, K_qq;
   Mat3 all_active;  // inverse of the normal system when every point pushes
   // Spring-dampers; all gains already times the substep, so that they yield impulses.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/contact/body_response.h"
 #include "core/contact/penalty_memory.h"
 #include "core/dynamics/integrator.h"
+#include "core/dynamics/robot_sweep.h"
 
 namespace tactus {
 
@@ -29,6 +31,8 @@ struct Sweep {
   MeanVelocity* mean;  // sums until the tick ends
   Vec3* late_moment;   // [N m s]
   std::uint32_t* again;
+  RobotSweep* robots;            // of each robot; tree null: stands still in this tick
+  std::uint32_t* link_contacts;  // met so far in this tick
 };
 
 Vec3 vec3(const double (&x)[3]) noexcept {
@@ -38,9 +42,21 @@ void keep(const Vec3& x, double (&out)[3]) noexcept {
   out[0] = x[0], out[1] = x[1], out[2] = x[2];
 }
 
+// Of the links alone, along the normal.
+double normal_mobility(const TreeSides& trees) noexcept {
+  double K = 0;
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& side = trees.side[i];
+    for (std::uint32_t r = 0; r < side.rows; ++r) K += side.Y[6 * r] * side.Y[6 * r];
+  }
+  return K;
+}
+
 void set_gains(const Sweep& s, const Manifold& m, double load, ImplicitContact& c) noexcept {
   const Gains& gains = s.tick.parameters.gains;
-  const double inv_mass = s.bodies[c.a].inv_mass + s.bodies[c.b].inv_mass, mass = inv_mass > 0 ? 1 / inv_mass : 0.0;
+  double inv_mass = s.bodies[c.a].inv_mass + s.bodies[c.b].inv_mass;
+  if (c.trees != nullptr) inv_mass += normal_mobility(*c.trees);
+  const double mass = inv_mass > 0 ? 1 / inv_mass : 0.0;
   // kp = alpha m / (h^2) + load / depth_scale, kv = (beta / alpha) h kp with 1 / m = 1 / m_a + 1 / m_b; times h, as
   // impulses. load: normal force of the last tick. A light body under a heavy one is then not pressed deeper than
   // depth_scale, because what it carries, not what it weighs, makes the contact stiff.
@@ -83,6 +99,43 @@ void recall(const Sweep& s, const PenaltyMemory& memory, ImplicitContact& c) noe
   c.f_sum.setZero(), c.m_sum.setZero();
 }
 
+// One link's side. False: its robot stands still in this tick.
+bool add_link(const Sweep& s, const BodyKinematics& k, double sign, const Vec3& p_WC, const Mat3& e,
+              TreeSides& trees) noexcept {
+  const std::uint32_t robot = s.tick.model.joints[s.tick.model.bodies[k.robot->body(k.link)].joint].robot;
+  if (s.robots[robot].tree == nullptr) return false;
+  const auto dofs = k.robot->reach(k.link);
+  auto* Y = s.tick.arena.take<double>(6 * dofs.size());
+  signed_response(k, p_WC, e, sign, Y);
+  const SpatialVelocity carrier = k.robot->carrier_velocity(k.link, p_WC);
+  trees.V += sign * (e.transpose() * carrier.v);
+  trees.W += sign * (e.transpose() * carrier.w);
+  trees.side[trees.count++] = {static_cast<std::uint32_t>(dofs.size()), dofs.data(), Y, s.robots[robot].u};
+  return true;
+}
+
+// Two links of one robot are one side, where what they do to each other cancels as it must.
+void merge(const Sweep& s, TreeSides& trees) noexcept {
+  const TreeSide a = trees.side[0], b = trees.side[1];
+  auto* dofs = s.tick.arena.take<DofIndex>(a.rows + b.rows);
+  auto* Y = s.tick.arena.take<double>(6 * static_cast<std::size_t>(a.rows + b.rows));
+  const std::uint32_t rows = add_responses({a.dofs, a.rows}, a.Y, {b.dofs, b.rows}, b.Y, dofs, Y);
+  trees.side[0] = {rows, dofs, Y, a.u};
+  trees.count = 1;
+}
+
+const TreeSides* find_links(const Sweep& s, const Manifold& m, const Vec3& p_WC, const Mat3& e) noexcept {
+  const BodyKinematics &ka = s.tick.kinematics.bodies[m.body_a], &kb = s.tick.kinematics.bodies[m.body_b];
+  if (ka.robot == nullptr && kb.robot == nullptr) return nullptr;
+  auto* trees = s.tick.arena.take<TreeSides>(1);
+  *trees = TreeSides{};
+  if (++*s.link_contacts > s.tick.limits.robot_contacts) return trees;  // the links stand like fixed bodies; reported
+  if (ka.robot != nullptr) add_link(s, ka, 1, p_WC, e, *trees);
+  if (kb.robot != nullptr) add_link(s, kb, -1, p_WC, e, *trees);
+  if (trees->count == 2 && trees->side[0].u == trees->side[1].u) merge(s, *trees);
+  return trees;
+}
+
 void prepare(const Sweep& s, std::uint32_t i) noexcept {
   ImplicitContact& c = s.contacts[i];
   const Tick& tick = s.tick;
@@ -103,6 +156,7 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
   for (std::uint32_t k = 1; k < c.count; ++k) offset += from.points[from.chosen[k]].p_WC - from.p_ref;
   const Vec3 p_ref = from.p_ref + offset / c.count;
   c.r_a = p_ref - ka.X_WBcm.p, c.r_b = p_ref - kb.X_WBcm.p;
+  c.trees = s.tick.model.robots.empty() ? nullptr : find_links(s, m, p_ref, c.e);
   for (std::uint32_t k = 0; k < c.count; ++k) {
     const ContactPoint& point = from.points[from.chosen[k]];
     const Vec3 d = point.p_WC - p_ref;
@@ -121,11 +175,43 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
   recall(s, memory, c);
 }
 
+// Robots of this tick. A robot that cannot be solved for stands still, with its links as fixed bodies. Gives their
+// number.
+std::uint32_t load_robots(const Sweep& s) noexcept {
+  const Tick& tick = s.tick;
+  const Parameters& parameters = tick.parameters;
+  const StopLaw stop{parameters.gains.alpha, parameters.gains.beta, parameters.overlap_relax_speed};
+  std::uint32_t failed = 0;
+  for (std::size_t i = 0; i < tick.kinematics.robots.size(); ++i) {
+    Tree& tree = *tick.kinematics.robots[i];
+    s.robots[i].tree = nullptr;
+    if (robot_frozen(tick.model, s.state, tree.robot())) continue;
+    tree.velocities(s.state);
+    tree.mass_matrix();
+    if (start_sweep(tick.model, s.state, tree, parameters.gravity_W, tick.drives + tree.robot().first_v, tick.applied,
+                    s.h, stop, tick.arena, s.robots[i])) {
+      continue;
+    }
+    s.robots[i].tree = nullptr;
+    ++failed;
+  }
+  return failed;
+}
+
+template <typename Do>
+void for_robots(const Sweep& s, const Do& action) noexcept {
+  for (std::size_t i = 0; i < s.tick.kinematics.robots.size(); ++i) {
+    if (s.robots[i].tree != nullptr) action(s.robots[i], i);
+  }
+}
+
 void load_bodies(const Sweep& s) noexcept {
   for (BodyIndex b = 0; b < s.state.body_count(); ++b) {
     const BodyKinematics& k = s.tick.kinematics.bodies[b];
     const Vec3 v = s.state.v_WBcm(b), w = s.state.w_WB(b);
-    s.bodies[b] = {v, w, v, w, k.inv_I_W, k.inv_mass};
+    s.bodies[b] = k.robot != nullptr
+                      ? SweepBody{Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Mat3::Zero(), 0}
+                      : SweepBody{v, w, v, w, k.inv_I_W, k.inv_mass};
     if (s.tick.model.planar) s.bodies[b].inv_I = Vec3(0, 0, k.inv_I_W(2, 2)).asDiagonal();
     s.mean[b] = {Vec3::Zero(), Vec3::Zero()};
     s.late_moment[b].setZero();
@@ -181,17 +267,20 @@ void keep_angular_momentum(const Sweep& s, const ImplicitContact& c) noexcept {
 
 void substep(const Sweep& s, bool first) noexcept {
   predict(s);
+  for_robots(s, [](RobotSweep& robot, std::size_t) { predict(robot); });
   if (first) {
     for (std::uint32_t i = 0; i < s.count; ++i) {
       const ImplicitContact& c = s.contacts[i];
       add_impulse(c, Vec3(c.P[0], c.Q[0], c.Q[1]), Vec3(c.Q[2], c.P[1], c.P[2]), s.bodies[c.a], s.bodies[c.b]);
     }
   }
+  for_robots(s, [](RobotSweep& robot, std::size_t) { visit_rows(robot); });
   for (std::uint32_t i = 0; i < s.count; ++i) {
     ImplicitContact& c = s.contacts[i];
     visit(c, s.bodies[c.a], s.bodies[c.b]);
   }
   visit_again(s);
+  for_robots(s, [](RobotSweep& robot, std::size_t) { visit_rows(robot); });
   for (std::uint32_t i = 0; i < s.count; ++i) {
     ImplicitContact& c = s.contacts[i];
     follow(c, s.bodies[c.a], s.bodies[c.b], s.h);
@@ -201,6 +290,7 @@ void substep(const Sweep& s, bool first) noexcept {
     s.mean[b].v += s.bodies[b].v;
     s.mean[b].w += s.bodies[b].w;
   }
+  for_robots(s, [](RobotSweep& robot, std::size_t) { end_substep(robot); });
 }
 
 // Each point's share of the mean force, for those who look.
@@ -243,8 +333,10 @@ Vec3 add_mean_force(const Sweep& s, const ImplicitContact& c, SpatialForce* F) n
 
 }  // namespace
 
-void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state) noexcept {
+void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state,
+                   StepReport& report) noexcept {
   const std::uint32_t substeps = tick.model.substeps, bodies = state.body_count();
+  std::uint32_t link_contacts = 0;
   const Sweep s{tick,
                 state,
                 tick.h / substeps,
@@ -254,10 +346,14 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
                 tick.arena.take<SweepBody>(bodies),
                 tick.arena.take<MeanVelocity>(bodies),
                 tick.arena.take<Vec3>(bodies),
-                tick.arena.take<std::uint32_t>(count)};
+                tick.arena.take<std::uint32_t>(count),
+                tick.arena.take<RobotSweep>(tick.kinematics.robots.size()),
+                &link_contacts};
   prescribe_velocities(tick.model, state.time, tick.h, state);
   load_bodies(s);
+  report.solver_failures += load_robots(s);
   for (std::uint32_t i = 0; i < count; ++i) prepare(s, i);
+  report.robot_contacts_dropped = link_contacts - std::min(link_contacts, tick.limits.robot_contacts);
   for (std::uint32_t k = 0; k < substeps; ++k) substep(s, k == 0);
   auto* F = tick.arena.take<SpatialForce>(bodies);
   std::copy(tick.applied, tick.applied + bodies, F);
@@ -268,6 +364,9 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
     s.mean[b].v /= substeps, s.mean[b].w /= substeps;
   }
   semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time, tick.h, F, s.mean, state);
+  for_robots(
+      s, [&](RobotSweep& robot, std::size_t) { end_sweep(robot, substeps, state, tick.joint_effort + robot.first_v); });
+  update_links(tick.model, tick.kinematics, state);
 }
 
 }  // namespace tactus

@@ -10,6 +10,7 @@ namespace tactus {
 
 // Advances q and v by h and keeps what pairs remember. chosen: points of each manifold of tick.contacts. Order of the
 // sweep: upward along gravity, whatever the numbers of the bodies. O(manifolds lg manifolds + points).
-void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state) noexcept;
+void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state,
+                   StepReport& report) noexcept;
 
 }  // namespace tactus

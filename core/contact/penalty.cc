@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
 #include "core/contact/impact_simultaneous.h"
 #include "core/contact/implicit_step.h"
 #include "core/dynamics/integrator.h"
+#include "core/dynamics/robot_step.h"
 
 namespace tactus {
 
@@ -77,11 +79,11 @@ StepReport PenaltyModel::advance(const Tick& tick, State& state) noexcept {
   update_phases(tick, state, s);
   collide(tick, state, s, report);
   if (implicit(tick.model, tick.parameters)) {
-    implicit_step(tick, s.contacts, s.count, state);
+    implicit_step(tick, s.contacts, s.count, state, report);
     return report;
   }
   prepare(tick, state, s);
-  integrate(tick, state, s);
+  integrate(tick, state, s, report);
   remember(tick, state, s);
   return report;
 }
@@ -154,6 +156,10 @@ ImpactResult PenaltyModel::collide_together(const Tick& tick, State& state, Scra
 void PenaltyModel::collide(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept {
   const bool any = std::any_of(s.impacts, s.impacts + s.count, [](const ImpactContact& c) { return c.pending; });
   if (!any) return;
+  if (!prepare_robots(tick.kinematics, state, tick.model)) {
+    ++report.solver_failures;
+    return;
+  }
   const ImpactResult result = tick.parameters.impacts == Impacts::simultaneous ? collide_together(tick, state, s)
                                                                                : collide_in_turn(tick, state, s);
   report.impacts = static_cast<std::uint32_t>(
@@ -183,8 +189,8 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
       automatic_gains(gains, h_stage, tick.kinematics, state, s.manifolds_on_body[c.a], s.manifolds_on_body[c.b], c);
     } else {
       c.reach = std::numeric_limits<double>::infinity();
-      const double mass = tick.model.bodies[c.a].mass * (tick.kinematics.bodies[c.a].inv_mass > 0) +
-                          tick.model.bodies[c.b].mass * (tick.kinematics.bodies[c.b].inv_mass > 0);
+      const double mass = tick.model.bodies[c.a].mass * moves(tick.kinematics.bodies[c.a]) +
+                          tick.model.bodies[c.b].mass * moves(tick.kinematics.bodies[c.b]);
       c.kp = gains.law == GainLaw::paper ? 100.0 * mass : gains.kp;  // III-C
       c.kv = gains.law == GainLaw::paper ? 50.0 * mass : gains.kv;
     }
@@ -267,10 +273,11 @@ class PenaltyForceLaw final : public ForceLaw {
 
 }  // namespace
 
-void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s) const noexcept {
+void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept {
   if (tick.model.integrator == Integrator::rk4) {
     PenaltyForceLaw law(StageKind::trial, tick.h, tick, state, s.contacts, s.count);
-    rk4(tick.model, tick.parameters, tick.h, law, tick.arena, state);
+    const RobotInputs robots{tick.kinematics, tick.drives, tick.joint_effort};
+    rk4(tick.model, tick.parameters, tick.h, law, tick.arena, state, tick.model.robots.empty() ? nullptr : &robots);
     return;
   }
   const std::uint32_t n = tick.model.substeps;
@@ -280,6 +287,8 @@ void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s) const n
   for (std::uint32_t k = 0; k < n; ++k) {
     law.evaluate(state.q.data(), state.v.data(), F);
     semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time + k * h, h, F, state);
+    report.solver_failures += step_robots(tick.model, tick.kinematics, tick.parameters, tick.drives, F, h, 1.0 / n,
+                                          tick.arena, state, tick.joint_effort);
   }
 }
 

@@ -30,7 +30,7 @@ class PenaltyModel final : public ContactModel {
   ImpactResult collide_in_turn(const Tick& tick, State& state, Scratch& s) const noexcept;
   ImpactResult collide_together(const Tick& tick, State& state, Scratch& s) const noexcept;
   void prepare(const Tick& tick, const State& state, Scratch& s) const noexcept;
-  void integrate(const Tick& tick, State& state, Scratch& s) const noexcept;
+  void integrate(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept;
   void remember(const Tick& tick, State& state, const Scratch& s) const noexcept;
 
   bool deepest_only_;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/dynamics/robot_step.h"
+
 namespace tactus {
 
 namespace {
@@ -45,7 +47,7 @@ void semi_implicit_euler(const Model& model, const Parameters& parameters, const
                          double h, const SpatialForce* F_Bcm_W, const MeanVelocity* mean, State& state) noexcept {
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     const Body& body = model.bodies[b];
-    if (body.mode == BodyMode::fixed || state.frozen[b]) continue;
+    if (body.mode == BodyMode::fixed || body.mode == BodyMode::link || state.frozen[b]) continue;
     if (body.mode == BodyMode::kinematic) {
       prescribed_velocity(model, b, t, h, state);
       state.set_pose(b, state.p_WBcm(b) + h * state.v_WBcm(b), rotate_by(h * state.w_WB(b), state.q_WB(b)));
@@ -88,7 +90,7 @@ struct Rk4 {
   const Model& model;
   const Parameters& parameters;
   std::uint32_t n;
-  double *q0, *v0, *q, *v, *dq, *dv, *sum_q, *sum_v;
+  double *q, *v, *dq, *dv;
   SpatialForce* F;
 
   // Rates of all free bodies at the stage (q, v).
@@ -97,7 +99,7 @@ struct Rk4 {
       Eigen::Map<Vec3> x_dot(dq + 7 * b), a(dv + 6 * b), alpha(dv + 6 * b + 3);
       Eigen::Map<Eigen::Vector4d> q_dot(dq + 7 * b + 3);
       const Body& body = model.bodies[b];
-      if (body.mode == BodyMode::fixed || state.frozen[b]) {
+      if (body.mode == BodyMode::fixed || body.mode == BodyMode::link || state.frozen[b]) {
         x_dot.setZero(), q_dot.setZero(), a.setZero(), alpha.setZero();
         continue;
       }
@@ -124,48 +126,80 @@ struct Rk4 {
 
 }  // namespace
 
-void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& law, Arena& arena,
-         State& state) noexcept {
-  const std::uint32_t n = state.body_count();
-  const std::size_t nq = 7 * static_cast<std::size_t>(n), nv = 6 * static_cast<std::size_t>(n);
+namespace {
+
+// Four stages on one vector of coordinates: x0 + next h x', and the weighted sum of all rates.
+struct StageVector {
+  std::size_t n;
+  double *x0, *x, *rate, *sum;
+
+  StageVector(std::vector<double>& start, Arena& arena) noexcept
+      : n(start.size()),
+        x0(start.data()),
+        x(arena.take<double>(n)),
+        rate(arena.take<double>(n)),
+        sum(arena.take<double>(n)) {
+    std::copy(x0, x0 + n, x);
+    std::fill(sum, sum + n, 0.0);
+  }
+  void advance(double weight, double step) noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+      sum[i] += weight * rate[i];
+      x[i] = x0[i] + step * rate[i];
+    }
+  }
+  void finish(double h) noexcept {
+    for (std::size_t i = 0; i < n; ++i) x0[i] += h * sum[i];
+  }
+};
+
+// Poses and velocities of links at a stage.
+void place_links(const Model& model, const State& state, const RobotInputs& robots, const double* joint_q,
+                 const double* joint_v, double* q, double* v) noexcept {
+  for (const auto& tree : robots.kinematics.robots) {
+    const Robot& robot = tree->robot();
+    if (robot_frozen(model, state, robot)) continue;
+    tree->positions(state, joint_q + robot.first_q);
+    tree->velocities(state, joint_v + robot.first_v);
+    tree->write_links(q, v);
+  }
+}
+
+}  // namespace
+
+void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& law, Arena& arena, State& state,
+         const RobotInputs* robots) noexcept {
   prescribe_velocities(model, state.time, h, state);
-  Rk4 s{model,
-        parameters,
-        n,
-        state.q.data(),
-        state.v.data(),
-        arena.take<double>(nq),
-        arena.take<double>(nv),
-        arena.take<double>(nq),
-        arena.take<double>(nv),
-        arena.take<double>(nq),
-        arena.take<double>(nv),
-        arena.take<SpatialForce>(n)};
-  std::copy(s.q0, s.q0 + nq, s.q);
-  std::copy(s.v0, s.v0 + nv, s.v);
-  std::fill(s.sum_q, s.sum_q + nq, 0.0);
-  std::fill(s.sum_v, s.sum_v + nv, 0.0);
+  StageVector q(state.q, arena), v(state.v, arena), joint_q(state.joint_q, arena), joint_v(state.joint_v, arena);
+  Rk4 s{model, parameters, state.body_count(), q.x, v.x, q.rate, v.rate, arena.take<SpatialForce>(state.body_count())};
   static constexpr double kWeight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
   static constexpr double kNext[4] = {0.5, 0.5, 1.0, 0.0};
   for (int stage = 0; stage < 4; ++stage) {
-    law.evaluate(s.q, s.v, s.F);
+    if (robots != nullptr) place_links(model, state, *robots, joint_q.x, joint_v.x, q.x, v.x);
+    law.evaluate(q.x, v.x, s.F);
     s.rates(state);
-    for (std::size_t i = 0; i < nq; ++i) {
-      s.sum_q[i] += kWeight[stage] * s.dq[i];
-      s.q[i] = s.q0[i] + kNext[stage] * h * s.dq[i];
+    if (robots != nullptr) {
+      robot_rates(model, state, robots->kinematics, parameters, robots->drives, s.F, h, joint_q.x, joint_v.x, arena,
+                  joint_q.rate, joint_v.rate, stage == 0 ? robots->effort : nullptr);
+      joint_q.advance(kWeight[stage], kNext[stage] * h);
+      joint_v.advance(kWeight[stage], kNext[stage] * h);
+      normalise_joints(model, joint_q.x);
     }
-    for (BodyIndex b = 0; b < n; ++b) Eigen::Map<Eigen::Vector4d>(s.q + 7 * b + 3).normalize();
-    for (std::size_t i = 0; i < nv; ++i) {
-      s.sum_v[i] += kWeight[stage] * s.dv[i];
-      s.v[i] = s.v0[i] + kNext[stage] * h * s.dv[i];
-    }
+    q.advance(kWeight[stage], kNext[stage] * h);
+    for (BodyIndex b = 0; b < s.n; ++b) Eigen::Map<Eigen::Vector4d>(q.x + 7 * b + 3).normalize();
+    v.advance(kWeight[stage], kNext[stage] * h);
   }
-  for (std::size_t i = 0; i < nq; ++i) s.q0[i] += h * s.sum_q[i];
-  for (std::size_t i = 0; i < nv; ++i) s.v0[i] += h * s.sum_v[i];
-  for (BodyIndex b = 0; b < n; ++b) {
+  q.finish(h);
+  v.finish(h);
+  for (BodyIndex b = 0; b < s.n; ++b) {
     Eigen::Map<Eigen::Vector4d> rot(state.q.data() + 7 * b + 3);
     rot *= 1.0 / std::sqrt(rot.squaredNorm());
   }
+  if (robots == nullptr) return;
+  joint_q.finish(h);
+  joint_v.finish(h);
+  normalise_joints(model, state.joint_q.data());
+  update_links(model, robots->kinematics, state);
 }
 
 }  // namespace tactus

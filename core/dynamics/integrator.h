@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/arena.h"
+#include "core/dynamics/joint_drive.h"
 #include "core/dynamics/kinematics.h"
 #include "core/dynamics/state.h"
 
@@ -35,8 +36,16 @@ void semi_implicit_euler(const Model& model, const Parameters& parameters, const
 // Sets the velocity of kinematic bodies to the mean of their prescribed motion over [t, t + h].
 void prescribe_velocities(const Model& model, double t, double h, State& state) noexcept;
 
-// Classical fourth-order Runge-Kutta on (p, q, v, w) with four force evaluations; scratch from the arena.
-void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& law, Arena& arena,
-         State& state) noexcept;
+// What Runge-Kutta needs besides where there are robots.
+struct RobotInputs {
+  const Kinematics& kinematics;
+  const DofDrive* drives;  // per entry of State::joint_v
+  double* effort;          // the same: what drives gave in the first stage
+};
+
+// Classical fourth-order Runge-Kutta on (p, q, v, w) and the joints' coordinates with four force evaluations; scratch
+// from the arena.
+void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& law, Arena& arena, State& state,
+         const RobotInputs* robots = nullptr) noexcept;
 
 }  // namespace tactus

@@ -6,7 +6,39 @@ void resize(const Model& model, Kinematics& out) {
   out.bodies.resize(model.bodies.size());
   out.X_WS.resize(model.shapes.size());
   out.boxes.resize(model.shapes.size());
+  out.robots.clear();
+  for (std::uint32_t i = 0; i < model.robots.size(); ++i) out.robots.push_back(std::make_unique<Tree>(model, i));
 }
+
+bool robot_frozen(const Model& model, const State& state, const Robot& robot) noexcept {
+  return state.frozen[model.joints[robot.first_joint].child] != 0;
+}
+
+void update_links(const Model& model, const Kinematics& kinematics, State& state) noexcept {
+  for (const auto& tree : kinematics.robots) {
+    if (robot_frozen(model, state, tree->robot())) continue;
+    tree->positions(state);
+    tree->velocities(state);
+    tree->write_links(state);
+  }
+}
+
+namespace {
+
+void find_robots(const Model& model, const State& state, Kinematics& out) noexcept {
+  for (const auto& tree : out.robots) {
+    const Robot& robot = tree->robot();
+    const bool frozen = robot_frozen(model, state, robot);
+    if (!frozen) tree->positions(state);
+    for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+      BodyKinematics& k = out.bodies[model.joints[robot.first_joint + i].child];
+      k.robot = frozen ? nullptr : tree.get();
+      k.link = i;
+    }
+  }
+}
+
+}  // namespace
 
 void compute_kinematics(const Model& model, const State& state, Kinematics& out) noexcept {
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
@@ -14,6 +46,7 @@ void compute_kinematics(const Model& model, const State& state, Kinematics& out)
     BodyKinematics& k = out.bodies[b];
     k.X_WBcm.R = state.q_WB(b).toRotationMatrix();
     k.X_WBcm.p = state.p_WBcm(b);
+    k.robot = nullptr;
     if (body.mode != BodyMode::free || state.frozen[b]) {
       k.inv_mass = 0;
       k.inv_I_W.setZero();
@@ -23,6 +56,7 @@ void compute_kinematics(const Model& model, const State& state, Kinematics& out)
       k.inv_I_W.noalias() = half * k.X_WBcm.R.transpose();
     }
   }
+  find_robots(model, state, out);
   for (std::size_t s = 0; s < model.shapes.size(); ++s) {
     const ShapeInstance& instance = model.shapes[s];
     const Frame& X_WBcm = out.bodies[instance.body].X_WBcm;

@@ -100,7 +100,7 @@ double kinetic_energy(const Model& model, const State& state) noexcept {
   double energy = 0;
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     const Body& body = model.bodies[b];
-    if (body.mode != BodyMode::free || state.frozen[b]) continue;
+    if ((body.mode != BodyMode::free && body.mode != BodyMode::link) || state.frozen[b]) continue;
     const Vec3 w_WB_B = state.q_WB(b).conjugate() * state.w_WB(b);
     energy += 0.5 * (body.mass * state.v_WBcm(b).squaredNorm() + w_WB_B.dot(body.I_BBcm * w_WB_B));
   }

@@ -56,7 +56,7 @@ State initial_state(const Model& model, std::uint32_t pair_capacity);
 // pairs).
 std::uint64_t state_hash(const State& state) noexcept;
 
-// Kinetic energy of the free bodies [J].
+// Kinetic energy of free bodies and links (without armatures) [J].
 double kinetic_energy(const Model& model, const State& state) noexcept;
 
 }  // namespace tactus

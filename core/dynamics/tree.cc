@@ -287,11 +287,15 @@ void Tree::set_carrier_acceleration(const State& state, BodyIndex carrier, const
   }
 }
 
-void Tree::write_links(State& state) const noexcept {
+void Tree::write_links(double* q, double* v) const noexcept {
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     const Link& link = links_[i];
-    state.set_pose(constants_[i].body, p_WBcm(i), link.q_WB);
-    state.set_velocity(constants_[i].body, link.V.v + link.V.w.cross(link.p_OBcm), link.V.w);
+    const std::size_t b = constants_[i].body;
+    double *pose = q + 7 * b, *velocity = v + 6 * b;
+    Eigen::Map<Vec3>{pose} = p_WBcm(i);
+    pose[3] = link.q_WB.w(), pose[4] = link.q_WB.x(), pose[5] = link.q_WB.y(), pose[6] = link.q_WB.z();
+    Eigen::Map<Vec3>{velocity} = link.V.v + link.V.w.cross(link.p_OBcm);
+    Eigen::Map<Vec3>{velocity + 3} = link.V.w;
   }
 }
 

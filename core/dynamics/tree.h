@@ -33,6 +33,7 @@ class Tree {
   [[nodiscard]] const Robot& robot() const noexcept { return model_->robots[robot_]; }
   [[nodiscard]] std::uint32_t link_count() const noexcept { return static_cast<std::uint32_t>(links_.size()); }
   [[nodiscard]] std::uint32_t v_count() const noexcept { return v_count_; }
+  [[nodiscard]] BodyIndex body(std::uint32_t link) const noexcept { return constants_[link].body; }
 
   // --- Kinematics. Carriers (fixed and kinematic parents) take their pose and velocity from state.q and state.v.
   void positions(const State& state) noexcept { positions(state, state.joint_q.data() + first_q_); }
@@ -43,7 +44,8 @@ class Tree {
   void set_carrier_acceleration(const State& state, BodyIndex carrier, const Vec3& a_WBcm,
                                 const Vec3& alpha_WB) noexcept;
   // Writes pose and velocity of each link's mass centre into state.q, state.v.
-  void write_links(State& state) const noexcept;
+  void write_links(State& state) const noexcept { write_links(state.q.data(), state.v.data()); }
+  void write_links(double* q, double* v) const noexcept;  // laid out as in State
 
   [[nodiscard]] const Vec3& p_WO() const noexcept { return p_WO_; }  // the reference point O
   [[nodiscard]] Vec3 p_WBcm(std::uint32_t link) const noexcept { return p_WO_ + links_[link].p_OBcm; }

@@ -1,0 +1,264 @@
+#include "core/dynamics/robot_sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tactus {
+
+namespace {
+
+// A drive that would give more than this share of its limit is a row, whose impulse is cut exactly.
+constexpr double kNearLimit = 0.8;
+// Ends of joints closer than this, or than two ticks' travel, are rows [rad or m].
+constexpr double kEndInSight = 0.02;
+
+// One-dof joints and planar ones have a position for each velocity.
+bool has_positions(JointKind kind) noexcept {
+  return position_count(kind) == velocity_count(kind);
+}
+
+double row_velocity(const RobotSweep& s, const JointRow& row) noexcept {
+  const auto dofs = s.tree->dof_reach(row.dof);
+  double v = 0;
+  for (std::size_t i = 0; i < dofs.size(); ++i) v += row.y[i] * s.u[dofs[i]];
+  return v;
+}
+
+void push(const RobotSweep& s, const JointRow& row, double impulse) noexcept {
+  const auto dofs = s.tree->dof_reach(row.dof);
+  for (std::size_t i = 0; i < dofs.size(); ++i) s.u[dofs[i]] += row.y[i] * impulse;
+}
+
+// What a drive gives at the end of a substep that begins at q + moved and ends with rate v.
+double drive_effort(const DofDrive& d, double q, double h, double v) noexcept {
+  return d.effort + d.stiffness * (d.target - q - h * v) + d.damping * (d.target_rate - v);
+}
+
+// Right-hand side of a substep, over h: forces as they would be with the velocity unchanged.
+void forces(const RobotSweep& s, double* out) noexcept {
+  for (DofIndex d = 0; d < s.n; ++d) {
+    out[d] = s.force[d] - s.damping[d] * s.v[d] + drive_effort(s.drives[d], s.q[d] + s.moved[d], s.h, s.v[d]);
+  }
+}
+
+bool factor(const RobotSweep& s) noexcept {
+  for (DofIndex d = 0; d < s.n; ++d) {
+    const DofDrive& drive = s.drives[d];
+    s.work[d] = s.h * (s.damping[d] + drive.damping + s.h * drive.stiffness);
+  }
+  return s.tree->factor(s.work);
+}
+
+// Drives that would exceed their limits without contact leave the linear system.
+bool split_drives(RobotSweep& s) noexcept {
+  forces(s, s.work);
+  for (DofIndex d = 0; d < s.n; ++d) s.work[d] *= s.h;
+  s.tree->solve(s.work);
+  bool any = false;
+  for (DofIndex d = 0; d < s.n; ++d) {
+    const DofDrive& drive = s.wanted[d];
+    const double end = drive_effort(drive, s.q[d], s.h, s.v[d] + s.work[d]);
+    if (std::abs(end) <= kNearLimit * drive.limit) continue;
+    if (drive.stiffness == 0 && drive.damping == 0) {
+      s.drives[d].effort = std::clamp(drive.effort, -drive.limit, drive.limit);
+      continue;
+    }
+    s.drives[d] = DofDrive{};
+    JointRow& row = s.rows[s.row_count++];
+    row = {JointRow::Kind::drive, d, 1, 0, s.h * drive.limit, 0, 0, nullptr};
+    any = true;
+  }
+  return !any || factor(s);
+}
+
+void add_end(RobotSweep& s, DofIndex d, double sign, double depth, double v) noexcept {
+  if (-depth > kEndInSight + 8 * s.h * std::abs(v)) return;
+  s.rows[s.row_count++] = {JointRow::Kind::end, d, sign, depth, 0, 0, 0, nullptr};
+}
+
+void find_rows(const Model& model, const State& state, RobotSweep& s) noexcept {
+  const Robot& robot = s.tree->robot();
+  joint_friction(model, robot, s.work);
+  for (DofIndex d = 0; d < s.n; ++d) {
+    if (s.work[d] > 0) s.rows[s.row_count++] = {JointRow::Kind::friction, d, 1, 0, s.h * s.work[d], 0, 0, nullptr};
+  }
+  for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+    const Joint& joint = model.joints[robot.first_joint + i];
+    if (joint.kind != JointKind::revolute && joint.kind != JointKind::prismatic) continue;
+    const DofIndex d = joint.first_v - robot.first_v;
+    const bool mimic = joint.mimic != kNone;
+    const double ratio = mimic ? joint.multiplier : 1.0;
+    if (ratio == 0) continue;
+    const double master = state.joint_q[joint.first_q];
+    const double q = mimic ? ratio * master + joint.offset : master, size = std::abs(ratio), up = ratio > 0 ? 1 : -1;
+    if (std::isfinite(joint.lower)) add_end(s, d, up, (joint.lower - q) / size, s.v[d]);
+    if (std::isfinite(joint.upper)) add_end(s, d, -up, (q - joint.upper) / size, s.v[d]);
+  }
+}
+
+void respond(RobotSweep& s, Arena& arena) noexcept {
+  for (std::uint32_t i = 0; i < s.row_count; ++i) {
+    JointRow& row = s.rows[i];
+    const std::size_t count = s.tree->dof_reach(row.dof).size();
+    auto* y = arena.take<double>(count);
+    s.tree->half_response_dof(row.dof, y);
+    row.K = 0;
+    for (std::size_t k = 0; k < count; ++k) row.K += y[k] * y[k];
+    row.y = y;
+  }
+}
+
+double end_impulse(const RobotSweep& s, const JointRow& row, double v_free) noexcept {
+  const double unit = 1 / row.K, yield = (s.stop.alpha + s.stop.beta) * unit;
+  const double reach = s.stop.speed * s.h * (1 + s.stop.beta / s.stop.alpha);
+  const double spring =
+      row.depth < 0 ? yield / s.h * row.depth : s.stop.alpha * unit / s.h * std::min(row.depth, reach);
+  return std::max(0.0, (spring - yield * v_free) / (1 + yield * row.K));
+}
+
+double drive_impulse(const RobotSweep& s, const JointRow& row, double v_free) noexcept {
+  const DofDrive& d = s.wanted[row.dof];
+  const double gain = s.h * (s.h * d.stiffness + d.damping);
+  const double free = s.h * drive_effort(d, s.q[row.dof] + s.moved[row.dof], s.h, v_free);
+  return std::clamp(free / (1 + gain * row.K), -row.bound, row.bound);
+}
+
+}  // namespace
+
+void joint_damping(const Model& model, const Robot& robot, double* damping) noexcept {
+  std::fill(damping, damping + robot.v_count, 0.0);
+  for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+    const Joint& joint = model.joints[robot.first_joint + i];
+    const double ratio = joint.mimic != kNone ? joint.multiplier : 1.0;
+    const DofIndex d = joint.first_v - robot.first_v;
+    for (std::uint32_t k = 0; k < velocity_count(joint.kind); ++k) damping[d + k] += ratio * ratio * joint.damping;
+  }
+}
+
+void joint_friction(const Model& model, const Robot& robot, double* friction) noexcept {
+  std::fill(friction, friction + robot.v_count, 0.0);
+  for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+    const Joint& joint = model.joints[robot.first_joint + i];
+    const double ratio = joint.mimic != kNone ? joint.multiplier : 1.0;
+    const DofIndex d = joint.first_v - robot.first_v;
+    for (std::uint32_t k = 0; k < velocity_count(joint.kind); ++k) friction[d + k] += std::abs(ratio) * joint.friction;
+  }
+}
+
+std::size_t sweep_bytes(const Model& model, const Robot& robot) noexcept {
+  (void)model;
+  const std::size_t n = robot.v_count, rows = 2 * n + 2 * robot.joint_count;
+  return n * (9 * sizeof(double) + sizeof(DofDrive)) + rows * (sizeof(JointRow) + n * sizeof(double)) + 256;
+}
+
+bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3& gravity_W, const DofDrive* drives,
+                 const SpatialForce* F_Bcm_W, double h, const StopLaw& stop, Arena& arena, RobotSweep& out) noexcept {
+  const Robot& robot = tree.robot();
+  const std::uint32_t n = robot.v_count;
+  auto* numbers = arena.take<double>(9 * static_cast<std::size_t>(n));
+  const auto next = [&numbers, n] { return std::exchange(numbers, numbers + n); };
+  RobotSweep& s = out;
+  s = {&model,
+       &tree,
+       n,
+       robot.first_q,
+       robot.first_v,
+       h,
+       stop,
+       next(),
+       next(),
+       next(),
+       next(),
+       next(),
+       next(),
+       next(),
+       arena.take<DofDrive>(n),
+       drives,
+       nullptr,
+       next(),
+       arena.take<JointRow>(2 * n + 2 * robot.joint_count),
+       0};
+  double* q = next();
+  s.q = q;
+  std::fill(q, q + n, 0.0);
+  for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+    const Joint& joint = model.joints[robot.first_joint + i];
+    if (joint.mimic != kNone || !has_positions(joint.kind)) continue;
+    for (std::uint32_t k = 0; k < velocity_count(joint.kind); ++k) {
+      q[joint.first_v - robot.first_v + k] = state.joint_q[joint.first_q + k];
+    }
+  }
+  for (DofIndex d = 0; d < n; ++d) {
+    s.v[d] = state.joint_v[robot.first_v + d];
+    s.drives[d] = drives[d];
+    s.moved[d] = s.effort[d] = 0;
+  }
+  joint_damping(model, robot, s.damping);
+  tree.inverse_dynamics(gravity_W, nullptr, F_Bcm_W, s.force);  // bias - J^T F
+  for (DofIndex d = 0; d < n; ++d) s.force[d] = -s.force[d];
+  if (!factor(s) || !split_drives(s)) return false;
+  find_rows(model, state, s);
+  respond(s, arena);
+  std::copy(s.v, s.v + n, s.u);
+  tree.to_half(s.u);
+  std::copy(s.u, s.u + n, s.u_free);
+  return true;
+}
+
+void predict(RobotSweep& s) noexcept {
+  forces(s, s.work);
+  s.tree->half(s.work);
+  for (DofIndex d = 0; d < s.n; ++d) {
+    const double impulses = s.u[d] - s.u_free[d];
+    s.u_free[d] = s.u[d] + s.h * s.work[d];
+    s.u[d] = s.u_free[d] + impulses;
+  }
+}
+
+void visit_rows(RobotSweep& s) noexcept {
+  for (std::uint32_t i = 0; i < s.row_count; ++i) {
+    JointRow& row = s.rows[i];
+    const double v = row.sign * row_velocity(s, row), v_free = v - row.K * row.impulse;
+    double impulse = 0;
+    switch (row.kind) {
+      case JointRow::Kind::friction:
+        impulse = std::clamp(-v_free / row.K, -row.bound, row.bound);
+        break;
+      case JointRow::Kind::drive:
+        impulse = drive_impulse(s, row, v_free);
+        break;
+      case JointRow::Kind::end:
+        impulse = end_impulse(s, row, v_free);
+        break;
+    }
+    push(s, row, row.sign * (impulse - row.impulse));
+    row.impulse = impulse;
+  }
+}
+
+void end_substep(RobotSweep& s) noexcept {
+  std::copy(s.u, s.u + s.n, s.v);
+  s.tree->from_half(s.v);
+  for (DofIndex d = 0; d < s.n; ++d) {
+    s.effort[d] += drive_effort(s.drives[d], s.q[d] + s.moved[d], s.h, s.v[d]);
+    s.moved[d] += s.h * s.v[d];
+  }
+  for (std::uint32_t i = 0; i < s.row_count; ++i) {
+    JointRow& row = s.rows[i];
+    if (row.kind == JointRow::Kind::drive) s.effort[row.dof] += row.impulse / s.h;
+    if (row.kind == JointRow::Kind::end) row.depth -= s.h * row.sign * s.v[row.dof];
+  }
+}
+
+void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort) noexcept {
+  const double tick = s.h * substeps;
+  for (DofIndex d = 0; d < s.n; ++d) {
+    s.work[d] = s.moved[d] / tick;
+    state.joint_v[s.first_v + d] = s.v[d];
+    effort[d] = s.effort[d] / substeps;
+  }
+  integrate_joints(*s.model, s.tree->robot(), tick, s.work, state.joint_q.data() + s.first_q);
+}
+
+}  // namespace tactus
