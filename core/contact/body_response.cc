@@ -82,6 +82,20 @@ bool prepare_robots(const Kinematics& kinematics, const State& state, const Mode
   return all;
 }
 
+double link_mode_bound(const BodyKinematics& k, const Vec3& p_normal, const Vec3& p_tangential,
+                       const Mat3& spread) noexcept {
+  const auto largest = [&](const Vec3& p_WC) { return mobility(k, p_WC).cwiseAbs().rowwise().sum().maxCoeff(); };
+  std::array<double, 6 * kMostDofs> Y;
+  k.robot->half_response(k.link, p_normal, Mat3::Identity(), Y.data());
+  double turning = 0;  // trace of the spread times the angular mobility, >= its largest mode
+  const std::size_t rows = k.robot->reach(k.link).size();
+  for (std::size_t i = 0; i < rows; ++i) {
+    const Eigen::Map<const Vec3> m(Y.data() + 6 * i + 3);
+    turning += m.dot(spread * m);
+  }
+  return std::max(largest(p_normal), largest(p_tangential)) + turning;
+}
+
 void signed_response(const BodyKinematics& k, const Vec3& p_WC, const Mat3& E_W, double sign, double* Y) noexcept {
   k.robot->half_response(k.link, p_WC, E_W, Y);
   if (sign == 1) return;

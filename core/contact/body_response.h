@@ -23,6 +23,11 @@ void apply_impulse(const Kinematics& kinematics, BodyIndex b, const Vec3& p_WC, 
 // where a robot has links without mass: nothing may be asked of it.
 bool prepare_robots(const Kinematics& kinematics, const State& state, const Model& model) noexcept;
 
+// mode_bound (penalty_force.h) for a link, whose effective mass is that of its robot: springs of unit stiffness along n
+// at p_normal and along both tangents at p_tangential; spread: the rotational stiffness about them, in W [m^2].
+double link_mode_bound(const BodyKinematics& k, const Vec3& p_normal, const Vec3& p_tangential,
+                       const Mat3& spread) noexcept;
+
 // Half response of a link at a point, as Tree::half_response gives it, times sign. Rows: robot->reach(link).
 // O(depth^2).
 void signed_response(const BodyKinematics& k, const Vec3& p_WC, const Mat3& E_W, double sign, double* Y) noexcept;

@@ -82,6 +82,7 @@ StepReport PenaltyModel::advance(const Tick& tick, State& state) noexcept {
     implicit_step(tick, s.contacts, s.count, state, report);
     return report;
   }
+  if (!prepare_robots(tick.kinematics, state, tick.model)) ++report.solver_failures;
   prepare(tick, state, s);
   integrate(tick, state, s, report);
   remember(tick, state, s);

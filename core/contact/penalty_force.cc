@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/contact/body_response.h"
+
 namespace tactus {
 
 namespace {
@@ -230,11 +232,13 @@ void automatic_gains(const Gains& gains, double h, const Kinematics& kinematics,
   const Vec3 dw = state.w_WB(c.a) - state.w_WB(c.b);
   const Vec3 v_ref = state.v_WBcm(c.a) + state.w_WB(c.a).cross(r_a) - state.v_WBcm(c.b) - state.w_WB(c.b).cross(r_b);
   const Patch patch = find_patch(gains, h, c.nhat_BA_W.dot(v_ref), c.nhat_BA_W.cross(dw), c);
+  const auto bound = [&](const BodyKinematics& k, const Vec3& r) {
+    if (k.robot != nullptr) return link_mode_bound(k, c.p_ref + patch.mean, c.p_ref + patch.pressure, patch.spread);
+    return mode_bound(k, lever_of(r + patch.mean, r + patch.pressure, c.nhat_BA_W), patch.spread);
+  };
   double L = 0;
-  if (ka.inv_mass > 0)
-    L += n_a * mode_bound(ka, lever_of(r_a + patch.mean, r_a + patch.pressure, c.nhat_BA_W), patch.spread);
-  if (kb.inv_mass > 0)
-    L += n_b * mode_bound(kb, lever_of(r_b + patch.mean, r_b + patch.pressure, c.nhat_BA_W), patch.spread);
+  if (moves(ka)) L += n_a * bound(ka, r_a);
+  if (moves(kb)) L += n_b * bound(kb, r_b);
   // Neither can move (a frozen body on the floor): no force is needed.
   c.kp = L > 0 ? gains.explicit_alpha / (h * h * L) : 0;
   c.kv = L > 0 ? gains.explicit_beta / (h * L) : 0;
