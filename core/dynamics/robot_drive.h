@@ -35,16 +35,19 @@ struct DriveTarget {
   }
 };
 
+inline constexpr std::uint32_t kDelayTicksMax = 1000;
+
 // At most one a joint. From command to joint: delay, lag, gains, saturation.
 struct JointDrive {
   JointIndex joint = kNone;  // one coordinate, not a mimic
   DriveKind kind = DriveKind::torque;
   DriveTarget target;
-  double kp = 0;                                                  // position [N m/rad or N/m]
-  double kd = 0;                                                  // position, velocity [N m s/rad or N s/m]
-  double effort_limit = std::numeric_limits<double>::infinity();  // |tau|; the joint's own, or less [N m or N]
-  double lag = 0;                 // time constant of the actuator's first-order lag on tau [s]; 0: none
-  std::uint32_t delay_ticks = 0;  // from target to actuator
+  double kp = 0;  // position [N m/rad or N/m]
+  double kd = 0;  // position, velocity [N m s/rad or N s/m]
+  double effort_limit =
+      std::numeric_limits<double>::infinity();  // |tau|; the joint's own unless the scene says [N m or N]
+  double lag = 0;                               // time constant of the actuator's first-order lag on tau [s]; 0: none
+  std::uint32_t delay_ticks = 0;                // from target to actuator
 };
 
 }  // namespace tactus

@@ -8,6 +8,7 @@ namespace tactus {
 namespace {
 
 using Index = std::uint32_t;
+constexpr std::size_t kMimicsMax = 16;  // that follow one another
 
 template <class Element>
 std::map<std::string, Index> index_names(const RobotDescription& robot, const std::vector<Element>& elements) {
@@ -53,7 +54,9 @@ void check_mimics(const RobotDescription& robot) {
       const std::string place = place_of(robot, *at) + "<mimic>: found joint \"" + at->mimic->joint + "\", expected ";
       const auto found = joints.find(at->mimic->joint);
       if (found == joints.end()) throw InputError(place + "the name of a joint of this file");
-      if (steps > robot.joints.size()) throw InputError(place + "one that does not follow this joint in turn");
+      if (steps >= kMimicsMax)
+        throw InputError(place + "one that does not follow this joint in turn, through at most " +
+                         std::to_string(kMimicsMax) + " others");
       at = &robot.joints[found->second];
       if (position_count(at->kind) != 1) throw InputError(place + "a joint with one coordinate");
     }
