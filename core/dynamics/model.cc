@@ -42,6 +42,20 @@ BodyIndex Model::find_body(const std::string& body_name) const noexcept {
   return kNoBody;
 }
 
+const LinkFrame* Model::find_frame(const std::string& link_name) const noexcept {
+  for (const LinkFrame& frame : frames) {
+    if (frame.name == link_name) return &frame;
+  }
+  return nullptr;
+}
+
+JointIndex Model::find_joint(const std::string& joint_name) const noexcept {
+  for (JointIndex j = 0; j < joints.size(); ++j) {
+    if (joints[j].name == joint_name) return j;
+  }
+  return kNone;
+}
+
 void finish_model(Model& model) {
   for (Body& body : model.bodies) {
     const bool is_free = body.mode == BodyMode::free;

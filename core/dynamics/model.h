@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/dynamics/robot.h"
+#include "core/dynamics/robot_drive.h"
+#include "core/dynamics/robot_sensor.h"
 #include "core/shape/convex_hull.h"
 #include "core/shape/mass_properties.h"
 #include "core/shape/shape.h"
@@ -143,6 +145,9 @@ struct Model {
   std::vector<std::pair<BodyIndex, BodyIndex>> no_collision;  // a < b, sorted
   std::vector<Joint> joints;                                  // robot after robot
   std::vector<Robot> robots;
+  std::vector<LinkFrame> frames;  // every link of every robot
+  std::vector<JointDrive> drives;
+  std::vector<SensorSpec> sensors;
 
   // Initial state, in the user's frames: pose of B, velocity of B's origin.
   std::vector<Pose> X_WB0;
@@ -155,6 +160,8 @@ struct Model {
     return surface_pairs[material_a * materials.size() + material_b];
   }
   [[nodiscard]] BodyIndex find_body(const std::string& body_name) const noexcept;
+  [[nodiscard]] const LinkFrame* find_frame(const std::string& link_name) const noexcept;  // robot/link
+  [[nodiscard]] JointIndex find_joint(const std::string& joint_name) const noexcept;       // robot/joint
 };
 
 // Derived values (inverses, shape_at_centre); called by scene/ once the model is complete.

@@ -4,6 +4,8 @@
 
 #include "core/check.h"
 #include "core/dynamics/model.h"
+#include "core/dynamics/robot_drive.h"
+#include "core/dynamics/robot_sensor.h"
 
 namespace tactus {
 
@@ -15,6 +17,14 @@ constexpr std::array<std::uint32_t, 7> kPositions{0, 1, 1, 1, 3, 4, 7}, kVelocit
 
 const char* to_string(JointKind kind) noexcept {
   return kNames[static_cast<std::size_t>(kind)];
+}
+const char* to_string(DriveKind kind) noexcept {
+  static constexpr std::array<const char*, 3> kDrives{"torque", "velocity", "position"};
+  return kDrives[static_cast<std::size_t>(kind)];
+}
+const char* to_string(SensorKind kind) noexcept {
+  static constexpr std::array<const char*, 4> kSensors{"encoder", "imu", "force_torque", "contact"};
+  return kSensors[static_cast<std::size_t>(kind)];
 }
 std::uint32_t position_count(JointKind kind) noexcept {
   return kPositions[static_cast<std::size_t>(kind)];

@@ -15,11 +15,12 @@ std::uint64_t ticks(double seconds, double step) {
 // Longest schedule: a year at 1 kHz still counts exactly.
 constexpr Range kSchedule{0, 3.2e7};
 
-void constant(StrictTable& table, const SceneBuilder& builder, BodyIndex body, std::vector<Push>& pushes) {
+void constant(StrictTable& table, const SceneBuilder& builder, BodyIndex body, const Pose& X_BF,
+              std::vector<Push>& pushes) {
   const double step = builder.model->step;
   Push push;
   push.body = body;
-  push.p_BC = table.vec3("point_m", Vec3(Vec3::Zero()));
+  push.p_BC = X_BF * table.vec3("point_m", Vec3(Vec3::Zero()));
   push.force_W = table.vec3("force_n");
   const double start = table.number("start_s", kSchedule, 0.0);
   push.start = ticks(start, step);
@@ -61,11 +62,12 @@ void random_top_face(StrictTable& table, const SceneBuilder& builder, BodyIndex 
 void read_push(StrictTable& table, const SceneBuilder& builder, SceneRandom random, std::vector<Push>& pushes) {
   static constexpr std::array<std::string_view, 2> kWords{"constant", "random_top_face"};
   const std::size_t kind = table.choice("kind", kWords);
-  const BodyIndex body = builder.body(table.text("body"), table, "body");
-  if (builder.model->bodies[body].mode != BodyMode::free)
-    table.fail("body", "found a body that is not free, expected a free body");
+  const auto [body, X_BF] = builder.frame(table.text("body"), table, "body");
+  const BodyMode mode = builder.model->bodies[body].mode;
+  if (mode != BodyMode::free && mode != BodyMode::link)
+    table.fail("body", "found a body that is not free, expected a free body or a link");
   if (kind == 0)
-    constant(table, builder, body, pushes);
+    constant(table, builder, body, X_BF, pushes);
   else
     random_top_face(table, builder, body, random, pushes);
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/scene/robot_spec.h"
 #include "core/scene/scene_builder.h"
 #include "core/scene/strict_table.h"
 #include "core/world.h"
@@ -170,6 +171,8 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
   std::uint64_t stream = 0;
   for (auto& table : root.tables("generate"))
     read_generator(table, builder, SceneRandom(builder.model->seed, stream++));
+  std::uint64_t robot_stream = 1u << 21;
+  for (auto& table : root.tables("robot")) read_robot(table, builder, SceneRandom(builder.model->seed, robot_stream++));
   read_no_collision(root, builder);
   SceneRun run;
   std::uint64_t push_stream = 1u << 20;
@@ -180,8 +183,10 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
   run.duration = root.number("duration_s", kPositive, builder.model->settle + 1);
   root.finish();
   if (builder.model->bodies.empty())
-    throw InputError(file.name + ": found no body, expected at least one [[body]] or [[generate]]");
+    throw InputError(file.name + ": found no body, expected at least one [[body]], [[generate]] or [[robot]]");
   builder.model->notes = builder.meshes().notes();
+  builder.model->notes.insert(builder.model->notes.end(), builder.notes.begin(), builder.notes.end());
+  if (!builder.model->robots.empty()) finish_model(*builder.model);  // coordinates of the joints
   run.model = std::move(builder.model);
   return run;
 }
@@ -200,11 +205,10 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-}  // namespace
-
-SceneRun parse_scene_run(const std::string& text, const std::string& name, const SceneOptions& options) {
+SceneRun parse(const std::string& text, const std::string& name, const SceneOptions& options, bool generated) {
   SceneFile file;
   file.name = name;
+  file.generated = generated;
   try {
     file.root = toml::parse(text, name);
   } catch (const toml::parse_error& e) {
@@ -214,8 +218,18 @@ SceneRun parse_scene_run(const std::string& text, const std::string& name, const
   return build(file, options);
 }
 
+}  // namespace
+
+SceneRun parse_scene_run(const std::string& text, const std::string& name, const SceneOptions& options) {
+  return parse(text, name, options, false);
+}
+
 SceneRun load_scene_run(const std::string& path, const SceneOptions& options) {
-  return parse_scene_run(read_text(path), path, options);
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const bool is_robot = extension == ".urdf" || extension == ".xml";
+  return is_robot ? parse(scene_of_urdf(path), path, options, true) : parse_scene_run(read_text(path), path, options);
 }
 
 std::unique_ptr<Model> parse_scene(const std::string& text, const std::string& name, const SceneOptions& options) {

@@ -70,9 +70,8 @@ void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
                         " bodies, expected at most as many as the limit says");
 
   BodySpec with_hulls = spec;
+  add_meshes(spec.shapes);
   for (auto& s : with_hulls.shapes) {
-    if (s.mesh && std::find(model->meshes.begin(), model->meshes.end(), s.mesh) == model->meshes.end())
-      model->meshes.push_back(s.mesh);
     if (s.shape.kind != ShapeKind::convex) continue;
     auto hull = std::make_unique<ConvexHull>();
     std::string error;
@@ -102,14 +101,35 @@ void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
   model->bodies.push_back(body);
   model->X_WB0.push_back(spec.X_WB);
   model->V_WB0.push_back(spec.V_WB);
-  add_shapes(with_hulls, body.p_BBcm, source);
+  add_shapes(with_hulls.shapes, body.p_BBcm, source);
 }
 
-void SceneBuilder::add_shapes(const BodySpec& spec, const Vec3& p_BBcm, const StrictTable& source) {
-  if (model->shapes.size() + spec.shapes.size() > limits_.shapes)
+void SceneBuilder::add_meshes(const std::vector<ShapeSpec>& shapes) {
+  for (const auto& s : shapes)
+    if (s.mesh && std::find(model->meshes.begin(), model->meshes.end(), s.mesh) == model->meshes.end())
+      model->meshes.push_back(s.mesh);
+}
+
+BodyIndex SceneBuilder::add_link(const Body& body, const Pose& X_WB, const std::vector<ShapeSpec>& shapes,
+                                 const StrictTable& source) {
+  if (model->bodies.size() >= limits_.bodies)
+    source.fail("", "found more than " + std::to_string(limits_.bodies) +
+                        " bodies, expected at most as many as the limit says");
+  model->bodies.push_back(body);
+  model->bodies.back().first_shape = static_cast<std::uint32_t>(model->shapes.size());
+  model->bodies.back().shape_count = static_cast<std::uint32_t>(shapes.size());
+  model->X_WB0.push_back(X_WB);
+  model->V_WB0.emplace_back();
+  add_meshes(shapes);
+  add_shapes(shapes, body.p_BBcm, source);
+  return static_cast<BodyIndex>(model->bodies.size() - 1);
+}
+
+void SceneBuilder::add_shapes(const std::vector<ShapeSpec>& shapes, const Vec3& p_BBcm, const StrictTable& source) {
+  if (model->shapes.size() + shapes.size() > limits_.shapes)
     source.fail("", "found more than " + std::to_string(limits_.shapes) +
                         " shapes, expected at most as many as the limit says");
-  for (const auto& s : spec.shapes) {
+  for (const auto& s : shapes) {
     ShapeInstance instance;
     instance.shape = s.shape;
     instance.body = static_cast<BodyIndex>(model->bodies.size() - 1);
@@ -132,9 +152,15 @@ std::uint32_t SceneBuilder::material(const std::string& name, const StrictTable&
 }
 
 BodyIndex SceneBuilder::body(const std::string& name, const StrictTable& source, std::string_view key) const {
+  return frame(name, source, key).first;
+}
+
+std::pair<BodyIndex, Pose> SceneBuilder::frame(const std::string& name, const StrictTable& source,
+                                               std::string_view key) const {
   for (BodyIndex b = 0; b < model->bodies.size(); ++b)
-    if (model->bodies[b].name == name) return b;
-  source.fail(key, "found \"" + name + "\", expected the name of a body of this scene");
+    if (model->bodies[b].name == name) return {b, {}};
+  if (const LinkFrame* link = model->find_frame(name)) return {link->body, link->X_BF};
+  source.fail(key, "found \"" + name + "\", expected the name of a body of this scene, or robot/link");
 }
 
 void check_colour(const std::string& colour, const StrictTable& source, std::string_view key) {

@@ -55,17 +55,25 @@ class SceneBuilder {
 
   // source: the table that asked for the body; it is named when the body is refused.
   void add_body(const BodySpec& spec, const StrictTable& source);
+  // A body whose mass properties are known and whose hulls the model has: a link of a robot. name: robot/link.
+  BodyIndex add_link(const Body& body, const Pose& X_WB, const std::vector<ShapeSpec>& shapes,
+                     const StrictTable& source);
   // "default" is always there. Refuses an unknown name.
   [[nodiscard]] std::uint32_t material(const std::string& name, const StrictTable& source, std::string_view key) const;
   [[nodiscard]] BodyIndex body(const std::string& name, const StrictTable& source, std::string_view key) const;
+  // A body, or a link (robot/link) with its frame in the body that it is part of.
+  [[nodiscard]] std::pair<BodyIndex, Pose> frame(const std::string& name, const StrictTable& source,
+                                                 std::string_view key) const;
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
   // Reading a mesh changes nothing of what has been built.
   [[nodiscard]] MeshLibrary& meshes() const noexcept { return *meshes_; }
 
   std::unique_ptr<Model> model;
+  std::vector<std::string> notes;  // of robots
 
  private:
-  void add_shapes(const BodySpec& spec, const Vec3& p_BBcm, const StrictTable& source);
+  void add_meshes(const std::vector<ShapeSpec>& shapes);
+  void add_shapes(const std::vector<ShapeSpec>& shapes, const Vec3& p_BBcm, const StrictTable& source);
 
   Limits limits_;
   std::unique_ptr<MeshLibrary> meshes_;

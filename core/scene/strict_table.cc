@@ -9,7 +9,7 @@ namespace {
 
 // Line 0 has what came from --set.
 std::string at(const SceneFile& file, int line) {
-  return file.name + (line > 0 ? ":" + std::to_string(line) : " --set") + ": ";
+  return file.name + (line > 0 && !file.generated ? ":" + std::to_string(line) : " --set") + ": ";
 }
 
 int line_of(const toml::node& node) {
@@ -112,6 +112,17 @@ bool StrictTable::has(std::string_view key) {
 }
 bool StrictTable::is_array(std::string_view key) const {
   return table_->get(key) && table_->get(key)->is_array();
+}
+
+bool StrictTable::is_flag(std::string_view key) {
+  const toml::node* node = find(key);
+  return node && node->is_boolean();
+}
+
+std::vector<std::string> StrictTable::keys() const {
+  std::vector<std::string> out;
+  for (const auto& [key, ignored] : *table_) out.emplace_back(key.str());
+  return out;
 }
 
 bool StrictTable::is_table(std::string_view key) const {

@@ -23,6 +23,7 @@ struct SceneFile {
   std::string name;  // as shown in messages
   toml::table root;
   toml::table parameters;  // [parameters] with the overrides applied
+  bool generated = false;  // from a URDF file: there are no lines of a scene to name
 };
 
 struct Range {
@@ -76,6 +77,9 @@ class StrictTable {
   std::vector<StrictTable> tables(std::string_view key);
   [[nodiscard]] bool is_table(std::string_view key) const;
   [[nodiscard]] bool is_array(std::string_view key) const;
+  [[nodiscard]] bool is_flag(std::string_view key);  // true or false, or a parameter that is
+  // Of a table whose keys are names that the user chose.
+  [[nodiscard]] std::vector<std::string> keys() const;
 
   // Refuses keys that nobody asked for. Called when the table has been read.
   void finish() const;
