@@ -121,8 +121,6 @@ SimHooks make_hooks(std::ofstream& csv) {
 
 int run(const Arguments& a) {
   if (!a.replay.empty()) throw InputError("--replay: replaying recordings is not in this version yet; run without it");
-  if (a.scene.ends_with(".urdf"))
-    throw InputError(a.scene + ": URDF robots are not in this version yet; expected a scene (.toml)");
   SceneRun scene = load_scene_run(a.scene, scene_options(a));
   for (const std::string& note : scene.model->notes) std::cerr << "tactus-sim: " << note << "\n";
   const std::string model_name = to_string(scene.model->contact_model);
