@@ -1,5 +1,8 @@
 #include "core/dynamics/kinematics.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace tactus {
 
 void resize(const Model& model, Kinematics& out) {
@@ -8,6 +11,8 @@ void resize(const Model& model, Kinematics& out) {
   out.boxes.resize(model.shapes.size());
   out.robots.clear();
   for (std::uint32_t i = 0; i < model.robots.size(); ++i) out.robots.push_back(std::make_unique<Tree>(model, i));
+  out.placed_at = std::make_unique<double[]>(model.joint_q0.size());
+  std::fill_n(out.placed_at.get(), model.joint_q0.size(), std::numeric_limits<double>::quiet_NaN());
 }
 
 bool robot_frozen(const Model& model, const State& state, const Robot& robot) noexcept {
@@ -20,16 +25,28 @@ void update_links(const Model& model, const Kinematics& kinematics, State& state
     tree->positions(state);
     tree->velocities(state);
     tree->write_links(state);
+    const std::uint32_t first = tree->robot().first_q;
+    std::copy_n(state.joint_q.begin() + first, tree->robot().q_count, kinematics.placed_at.get() + first);
   }
 }
 
 namespace {
 
+// Positions that the end of the last tick found hold at the start of this one, unless a carrier moved since.
+bool is_placed(const Model& model, const State& state, const Robot& robot, const Kinematics& kinematics) noexcept {
+  for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+    const BodyIndex parent = model.joints[robot.first_joint + i].parent;
+    if (parent != kNone && model.bodies[parent].mode == BodyMode::kinematic) return false;
+  }
+  return std::equal(state.joint_q.begin() + robot.first_q, state.joint_q.begin() + robot.first_q + robot.q_count,
+                    kinematics.placed_at.get() + robot.first_q);
+}
+
 void find_robots(const Model& model, const State& state, Kinematics& out) noexcept {
   for (const auto& tree : out.robots) {
     const Robot& robot = tree->robot();
     const bool frozen = robot_frozen(model, state, robot);
-    if (!frozen) tree->positions(state);
+    if (!frozen && !is_placed(model, state, robot, out)) tree->positions(state);
     for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
       BodyKinematics& k = out.bodies[model.joints[robot.first_joint + i].child];
       k.robot = frozen ? nullptr : tree.get();

@@ -26,6 +26,7 @@ struct Kinematics {
   std::vector<Frame> X_WS;                    // per shape
   std::vector<Aabb> boxes;                    // per shape
   std::vector<std::unique_ptr<Tree>> robots;  // scratch, whoever holds the rest as constant
+  std::unique_ptr<double[]> placed_at;        // joint coordinates that robots know the positions of, like robots
 };
 
 // Sizes everything. At load.

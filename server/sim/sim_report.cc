@@ -41,6 +41,7 @@ std::string result_json(const SimLabel& label, const World& world, const SimResu
   const Model& model = world.model();
   std::size_t dof = 0;
   for (const auto& body : model.bodies) dof += body.mode == BodyMode::free ? (model.planar ? 3 : 6) : 0;
+  dof += model.joint_v0.size();
   char hash[24];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(r.state_hash));
   std::string out = "{";
