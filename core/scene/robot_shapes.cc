@@ -11,6 +11,8 @@
 namespace tactus {
 namespace {
 
+constexpr double kToldFraction = 1e-5;  // of the size: what a hull leaves out is told above this
+
 // Sum over the triangles' tetrahedra; negative when the surface is wound inside out. In file units cubed.
 double signed_volume(const MeshSoup& soup) {
   double sum = 0;
@@ -42,10 +44,9 @@ const ConvexHull* RobotShapes::hull_of(const std::string& path, const UrdfCollis
   std::string error;
   if (!fit_convex_hull(file.soup.vertices, std::min(spec_.hull_vertices, limits.hull_vertices), *hull, fit, error))
     throw InputError(path + ": found points without a usable hull: " + error);
-  if (fit.left_out > 0)
-    notes_.push_back(name + ": its hull of " + std::to_string(fit.vertices) + " vertices is approximated by " +
-                     std::to_string(hull->vertices.size()) + ", at most " + short_text(1e3 * fit.left_out) +
-                     " mm inside");
+  if (fit.left_out > kToldFraction * hull->radius)
+    notes_.push_back(name + ": its convex hull is approximated by " + std::to_string(hull->vertices.size()) +
+                     " vertices, at most " + short_text(1e3 * fit.left_out) + " mm inside");
   const ConvexHull* out = hull.get();
   builder_.model->hulls.push_back(std::move(hull));
   hulls_[key] = out;

@@ -89,7 +89,7 @@ void read_geometry(const XmlElement& collision, UrdfCollision& out) {
     out.kind = kind == "sphere"    ? UrdfCollision::Kind::sphere
                : kind == "capsule" ? UrdfCollision::Kind::capsule
                                    : UrdfCollision::Kind::cylinder;
-    out.radius = e->number("radius", kPositive);
+    out.radius = e->number("radius", kind == "sphere" ? kNotNegative : kPositive);
     if (kind != "sphere") out.length = e->number("length", kPositive);
   }
   if (count == 0) geometry.fail("", "found no shape, expected " + kExpected);
@@ -143,7 +143,13 @@ UrdfLink read_link(const XmlElement& plain, const std::map<std::string, std::str
     link.inertial = read_inertial(*inertial);
     link.inertial_line = inertial->line();
   }
-  for (const XmlElement& collision : e.children("collision")) link.collisions.push_back(read_collision(collision));
+  for (const XmlElement& collision : e.children("collision")) {
+    link.collisions.push_back(read_collision(collision));
+    const UrdfCollision& c = link.collisions.back();
+    if (c.kind != UrdfCollision::Kind::sphere || c.radius > 0) continue;
+    link.collisions.pop_back();  // contact points of another simulator
+    collision.skip("collision <sphere> of radius 0");
+  }
   link.colour = link_colour(e, colours);
   return link;
 }
@@ -263,8 +269,7 @@ RobotDescription parse_urdf(const std::string& text, const std::string& name) {
   }
   for (const XmlElement& e : root.children("joint")) robot.joints.push_back(read_joint(e, robot.notes));
   for (const auto& [what, count] : file.skipped)
-    robot.notes.push_back("skipped " + what + (count > 1 ? ", " + std::to_string(count) + " times" : "") +
-                          ": not read by this loader");
+    robot.notes.push_back("skipped " + what + (count > 1 ? ", " + std::to_string(count) + " times" : ""));
   order_joints(robot);
   return robot;
 }

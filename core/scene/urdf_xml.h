@@ -51,6 +51,8 @@ class XmlElement {
   // Counts the children that are not among these; what xacro leaves behind is refused.
   void known_children(std::initializer_list<std::string_view> tags) const;
 
+  void skip(const std::string& what) const { ++file_->skipped[what]; }
+
   // "file:line: owner: <tag> attribute: message"
   [[noreturn]] void fail(const std::string& attribute, const std::string& message) const;
 
