@@ -26,6 +26,10 @@ enum class BodyMode : std::uint8_t {
   link,       // moved by a joint of a robot: pose and velocity follow from State::joint_q and joint_v
 };
 const char* to_string(BodyMode mode) noexcept;
+// Free bodies and links answer forces.
+[[nodiscard]] inline bool takes_wrenches(BodyMode mode) noexcept {
+  return mode == BodyMode::free || mode == BodyMode::link;
+}
 
 // Prescribed harmonic velocity of a kinematic body, on top of its constant one: v = amplitude * w * cos(w t), w = 2 pi
 // f.

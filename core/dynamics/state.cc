@@ -100,9 +100,26 @@ double kinetic_energy(const Model& model, const State& state) noexcept {
   double energy = 0;
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     const Body& body = model.bodies[b];
-    if ((body.mode != BodyMode::free && body.mode != BodyMode::link) || state.frozen[b]) continue;
+    if (!takes_wrenches(body.mode) || state.frozen[b]) continue;
     const Vec3 w_WB_B = state.q_WB(b).conjugate() * state.w_WB(b);
     energy += 0.5 * (body.mass * state.v_WBcm(b).squaredNorm() + w_WB_B.dot(body.I_BBcm * w_WB_B));
+  }
+  return energy;
+}
+
+double mechanical_energy(const Model& model, const Vec3& gravity_W, const State& state) noexcept {
+  double energy = kinetic_energy(model, state);
+  for (BodyIndex b = 0; b < state.body_count(); ++b) {
+    const Body& body = model.bodies[b];
+    if (!takes_wrenches(body.mode) || state.frozen[b]) continue;
+    energy -= body.mass * body.gravity_scale * gravity_W.dot(state.p_WBcm(b));
+  }
+  for (const Joint& joint : model.joints) {
+    const double ratio = joint.mimic != kNone ? joint.multiplier : 1.0;
+    for (std::uint32_t k = 0; k < velocity_count(joint.kind); ++k) {
+      const double v = ratio * state.joint_v[joint.first_v + k];
+      energy += 0.5 * joint.armature * v * v;
+    }
   }
   return energy;
 }

@@ -58,5 +58,7 @@ std::uint64_t state_hash(const State& state) noexcept;
 
 // Kinetic energy of free bodies and links (without armatures) [J].
 double kinetic_energy(const Model& model, const State& state) noexcept;
+// The same with what joints' armatures hold, and the potential energy in gravity (zero at the origin of W) [J].
+double mechanical_energy(const Model& model, const Vec3& gravity_W, const State& state) noexcept;
 
 }  // namespace tactus

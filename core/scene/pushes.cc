@@ -64,8 +64,7 @@ void read_push(StrictTable& table, const SceneBuilder& builder, SceneRandom rand
   const std::size_t kind = table.choice("kind", kWords);
   const auto [body, X_BF] = builder.frame(table.text("body"), table, "body");
   const BodyMode mode = builder.model->bodies[body].mode;
-  if (mode != BodyMode::free && mode != BodyMode::link)
-    table.fail("body", "found a body that is not free, expected a free body or a link");
+  if (!takes_wrenches(mode)) table.fail("body", "found a body that is not free, expected a free body or a link");
   if (kind == 0)
     constant(table, builder, body, X_BF, pushes);
   else

@@ -170,7 +170,7 @@ Refusal RealtimePort::authorise(const Session& session, const WrenchDatagram& co
   for (std::uint32_t i = 0; i < command.rows; ++i) {
     const BodyIndex b = command.row[i].body;
     if (b >= bodies.size()) return {v1::VERDICT_REFUSED_UNKNOWN_BODY, i};
-    if (bodies[b].mode != BodyMode::free) return {v1::VERDICT_REFUSED_NOT_FREE, i};
+    if (!takes_wrenches(bodies[b].mode)) return {v1::VERDICT_REFUSED_NOT_FREE, i};
     if (hub_.authority.holds(session.slot(), 1 + b, now)) continue;
     return {hub_.authority.is_held(1 + b, now) ? v1::VERDICT_REFUSED_LEASED_BY_OTHER : v1::VERDICT_REFUSED_NOT_LEASED,
             i};

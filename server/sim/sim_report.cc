@@ -62,6 +62,8 @@ std::string result_json(const SimLabel& label, const World& world, const SimResu
                              ", \"max\": " + number(r.cpu_us.max) + "}");
   add("penetration_m", "{\"mean\": " + number(r.penetration_mean) + ", \"max\": " + number(r.penetration_max) + "}");
   add("kinetic_energy_j", "{\"mean\": " + number(r.energy_mean) + ", \"final\": " + number(r.energy_final) + "}");
+  add("mechanical_energy_j",
+      "{\"start\": " + number(r.mechanical_start) + ", \"final\": " + number(r.mechanical_final) + "}");
   add("contacts_mean", number(r.contacts_mean));
   add("contacts_dropped", std::to_string(r.contacts_dropped));
   add("solver_failures", std::to_string(r.solver_failures));

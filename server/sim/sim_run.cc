@@ -22,6 +22,7 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
   if (settled >= steps) settled = 0;
   PushSchedule schedule(pushes);
   StepClock clock(steps);
+  result.mechanical_start = mechanical_energy(model, world.parameters().gravity_W, world.state());
   auto next_word = Clock::now() + std::chrono::milliseconds(500);
   for (std::uint64_t i = 0; i < steps; ++i) {
     schedule.apply(world);
@@ -29,7 +30,7 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
     const StepReport report = world.step();
     const double us = clock.end();
     const double energy = kinetic_energy(model, world.state());
-    result.contacts_dropped += report.points_dropped + report.pairs_dropped;
+    result.contacts_dropped += report.points_dropped + report.pairs_dropped + report.robot_contacts_dropped;
     result.solver_failures += report.solver_failures;
     result.bodies_frozen += report.bodies_frozen;
     if (i >= settled) {
@@ -53,6 +54,7 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
   result.energy_mean /= n;
   result.contacts_mean /= n;
   result.energy_final = kinetic_energy(model, world.state());
+  result.mechanical_final = mechanical_energy(model, world.parameters().gravity_W, world.state());
   result.state_hash = world.hash();
   return result;
 }

@@ -34,7 +34,8 @@ struct SimResult {
   std::uint64_t steps = 0, measured_steps = 0;
   Percentiles cpu_us;  // of the measured steps (after settle)
   double penetration_mean = 0, penetration_max = 0;
-  double energy_mean = 0, energy_final = 0;
+  double energy_mean = 0, energy_final = 0;           // kinetic
+  double mechanical_start = 0, mechanical_final = 0;  // with potential energy; the drift of a system without losses
   double contacts_mean = 0;
   std::uint64_t contacts_dropped = 0, solver_failures = 0;  // over all steps
   std::uint32_t bodies_frozen = 0;

@@ -245,11 +245,7 @@ TEST_CASE("robot: the double pendulum keeps its energy under RK4, with the error
     scene.model->no_collision.push_back({upper, upper + 1});
     scene.model->joint_q0 = {1.2, 0.5}, scene.model->joint_v0 = {0, 0};
     World world = scene.world();
-    const auto energy = [&] {
-      double sum = kinetic_energy(world.model(), world.state());
-      for (BodyIndex b = 0; b < 2; ++b) sum += test::kGravity * world.state().p_WBcm(b).z();
-      return sum;
-    };
+    const auto energy = [&] { return mechanical_energy(world.model(), world.parameters().gravity_W, world.state()); };
     const double start = energy();
     double worst = 0;
     for (int i = 0; i < static_cast<int>(std::lround(10 / h)); ++i) {

@@ -7,7 +7,7 @@ class Body(NamedTuple):
 
     id: int
     name: str
-    mode: str  # free, fixed or kinematic
+    mode: str  # free, fixed, kinematic or link
     mass_kg: float
     force_limit_n: float
     torque_limit_n_m: float
