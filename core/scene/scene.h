@@ -40,7 +40,8 @@ struct SceneRun {
   double duration = 0;       // the scene's suggestion for a run [s]
 };
 
-// Reads, checks and builds. The schema is config/README.md. Throws InputError; nothing is built then.
+// Reads, checks and builds. The schema is config/README.md. A path that ends in .urdf or .xml is a robot, which stands
+// on a floor. Throws InputError; nothing is built then.
 std::unique_ptr<Model> load_scene(const std::string& path, const SceneOptions& options);
 // The same from text; name stands for the file in messages.
 std::unique_ptr<Model> parse_scene(const std::string& text, const std::string& name, const SceneOptions& options);

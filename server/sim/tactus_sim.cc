@@ -34,7 +34,10 @@ std::string positive(const std::string& text) {
 }
 
 void declare(CLI::App& app, Arguments& a) {
-  app.add_option("scene", a.scene, "scene file (TOML; the schema is config/README.md)")->required()->type_name("SCENE");
+  app.add_option("scene", a.scene,
+                 "scene file (TOML; the schema is config/README.md), or a robot (.urdf): it stands on a floor")
+      ->required()
+      ->type_name("SCENE");
   app.add_option("--model", a.model, "contact model: penalty, deepest, ... (default: the scene's)")->type_name("NAME");
   app.add_option("--seconds", a.seconds, "simulated time [s] (default: the scene's duration_s)")
       ->type_name("S")
@@ -56,6 +59,7 @@ void declare(CLI::App& app, Arguments& a) {
       "Examples:\n"
       "  tactus-sim config/scenes/pile.toml --set n=100 --seconds 4\n"
       "  tactus-sim config/scenes/stack.toml --set n=20 --set gains=paper --csv stack.csv\n"
+      "  tactus-sim robot.urdf --set base=fixed --set repairs=all\n"
       "Each step is timed by the processor's cycle counter, less the time the thread was off the processor.\n"
       "penetration_m is per step the deepest overlap of all pairs, then mean and max over the steps after the scene's "
       "settle_s.\n"
