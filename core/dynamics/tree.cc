@@ -1,9 +1,9 @@
 #include "core/dynamics/tree.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/check.h"
+#include "core/math/angle.h"
 
 namespace tactus {
 
@@ -14,6 +14,11 @@ Vec3 vec3(const double* x) noexcept {
 }
 Quat quaternion(const double* x) noexcept {
   return Quat(x[0], x[1], x[2], x[3]);
+}
+Quat turn(const Vec3& axis, double angle) noexcept {
+  double s, c;
+  sine_cosine(0.5 * angle, s, c);
+  return Quat(c, s * axis.x(), s * axis.y(), s * axis.z());
 }
 void store(const Quat& q, double* x) noexcept {
   x[0] = q.w(), x[1] = q.x(), x[2] = q.y(), x[3] = q.z();
@@ -122,17 +127,14 @@ Pose Tree::joint_pose(const Constants& c, const double* q) noexcept {
       return {};
     case JointKind::revolute:
     case JointKind::continuous: {
-      const double half_angle = 0.5 * (c.multiplier * q[0] + c.offset);
-      const double s = std::sin(half_angle);
-      return {Quat(std::cos(half_angle), s * c.axis_F.x(), s * c.axis_F.y(), s * c.axis_F.z()), Vec3::Zero()};
+      return {turn(c.axis_F, c.multiplier * q[0] + c.offset), Vec3::Zero()};
     }
     case JointKind::prismatic:
       return {Quat::Identity(), (c.multiplier * q[0] + c.offset) * c.axis_F};
     case JointKind::planar: {
       Vec3 t1, t2;
       tangent_basis(c.axis_F, t1, t2);
-      const double s = std::sin(0.5 * q[2]);
-      return {Quat(std::cos(0.5 * q[2]), s * c.axis_F.x(), s * c.axis_F.y(), s * c.axis_F.z()), q[0] * t1 + q[1] * t2};
+      return {turn(c.axis_F, q[2]), q[0] * t1 + q[1] * t2};
     }
     case JointKind::spherical:
       return {quaternion(q), Vec3::Zero()};

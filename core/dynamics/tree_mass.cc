@@ -87,15 +87,19 @@ bool Tree::factor(const double* extra) noexcept {
     double* row = L_.data() + start;
     const double whole = M_[start] + (extra != nullptr ? extra[k] : 0.0);
     if (!(row[0] > kSmallest * whole) || !(whole > 0)) return false;
-    row[0] = std::sqrt(row[0]);
     const double inverse = 1.0 / row[0];
-    inv_diagonal_[k] = inverse;
-    for (std::uint32_t s = 1; s < length; ++s) row[s] *= inverse;
     for (std::uint32_t s = 1; s < length; ++s) {
       double* above = L_.data() + dof_reach_start_[dof_reach_[start + s]];
-      const double factor = row[s];
+      const double factor = row[s] * inverse;
       for (std::uint32_t t = s; t < length; ++t) above[t - s] -= factor * row[t];
     }
+  }
+  for (DofIndex k = 0; k < v_count_; ++k) {  // here, because roots above would wait for each other
+    const std::uint32_t start = dof_reach_start_[k], end = dof_reach_start_[k + 1];
+    const double root = std::sqrt(L_[start]);
+    inv_diagonal_[k] = 1.0 / root;
+    L_[start] = root;
+    for (std::uint32_t s = start + 1; s < end; ++s) L_[s] *= inv_diagonal_[k];
   }
   return true;
 }
