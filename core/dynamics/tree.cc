@@ -15,10 +15,14 @@ Vec3 vec3(const double* x) noexcept {
 Quat quaternion(const double* x) noexcept {
   return Quat(x[0], x[1], x[2], x[3]);
 }
-Quat turn(const Vec3& axis, double angle) noexcept {
+// q times the turn about axis: written out, because Eigen's packed product waits for what was just stored in parts.
+Quat turned(const Quat& q, const Vec3& axis, double angle) noexcept {
   double s, c;
   sine_cosine(0.5 * angle, s, c);
-  return Quat(c, s * axis.x(), s * axis.y(), s * axis.z());
+  const Vec3 v = q.vec();
+  const double a = s * axis.x(), b = s * axis.y(), d = s * axis.z(), w = q.w();
+  return Quat(c * w - (a * v.x() + b * v.y() + d * v.z()), c * v.x() + w * a + (v.y() * d - v.z() * b),
+              c * v.y() + w * b + (v.z() * a - v.x() * d), c * v.z() + w * d + (v.x() * b - v.y() * a));
 }
 void store(const Quat& q, double* x) noexcept {
   x[0] = q.w(), x[1] = q.x(), x[2] = q.y(), x[3] = q.z();
@@ -120,28 +124,27 @@ Pose Tree::joint_frame(const Constants& c, const Quat& q_WP, const Mat3& R_WP, c
   return {c.turned ? q_WP * c.X_PF.q : q_WP, p_OP + R_WP * c.X_PF.p};
 }
 
-// Pose of the child against F, from the joint's coordinates q.
-Pose Tree::joint_pose(const Constants& c, const double* q) noexcept {
+// Pose of the child from that of F and the joint's coordinates q.
+Pose Tree::child_pose(const Constants& c, const Pose& X_OF, const double* q) noexcept {
   switch (c.kind) {
     case JointKind::fixed:
-      return {};
+      return X_OF;
     case JointKind::revolute:
-    case JointKind::continuous: {
-      return {turn(c.axis_F, c.multiplier * q[0] + c.offset), Vec3::Zero()};
-    }
+    case JointKind::continuous:
+      return {turned(X_OF.q, c.axis_F, c.multiplier * q[0] + c.offset), X_OF.p};
     case JointKind::prismatic:
-      return {Quat::Identity(), (c.multiplier * q[0] + c.offset) * c.axis_F};
+      return {X_OF.q, X_OF.p + (c.multiplier * q[0] + c.offset) * (X_OF.q * c.axis_F)};
     case JointKind::planar: {
       Vec3 t1, t2;
       tangent_basis(c.axis_F, t1, t2);
-      return {turn(c.axis_F, q[2]), q[0] * t1 + q[1] * t2};
+      return {turned(X_OF.q, c.axis_F, q[2]), X_OF * Vec3(q[0] * t1 + q[1] * t2)};
     }
     case JointKind::spherical:
-      return {quaternion(q), Vec3::Zero()};
+      return {X_OF.q * quaternion(q), X_OF.p};
     case JointKind::floating:
-      return {quaternion(q + 3), vec3(q)};
+      return {X_OF.q * quaternion(q + 3), X_OF * vec3(q)};
   }
-  return {};
+  return X_OF;
 }
 
 // Poses relative to O. O is the mass centre of link 0, a root; its own pose relative to O then takes no subtraction of
@@ -150,7 +153,6 @@ void Tree::positions(const State& state, const double* q) noexcept {
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     const Constants& c = constants_[i];
     Link& link = links_[i];
-    const Pose X_FB = joint_pose(c, q + c.q);
     Pose X_OF;
     if (c.parent != kNone) {
       const Link& parent = links_[c.parent];
@@ -159,10 +161,10 @@ void Tree::positions(const State& state, const double* q) noexcept {
       const Pose X_WP = c.carrier == kNone ? Pose{} : body_pose(*model_, state, c.carrier);
       X_OF = joint_frame(c, X_WP.q, X_WP.q.toRotationMatrix(), i == 0 ? X_WP.p : Vec3(X_WP.p - p_WO_));
     }
-    link.q_WB = X_OF.q * X_FB.q;
-    link.R_WB = link.q_WB.toRotationMatrix();
-    link.p_OB = X_OF.p;
-    if (!X_FB.p.isZero(0.0)) link.p_OB += X_OF.q * X_FB.p;
+    const Pose X_OB = child_pose(c, X_OF, q + c.q);
+    link.q_WB = X_OB.q;
+    link.R_WB = X_OB.q.toRotationMatrix();
+    link.p_OB = X_OB.p;
     const Vec3 p_BBcm_W = link.R_WB * c.p_BBcm;
     if (i == 0) {
       p_WO_ = link.p_OB + p_BBcm_W;

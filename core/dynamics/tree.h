@@ -155,7 +155,7 @@ class Tree {
   void size_dofs();
   void find_paths();
   static Pose joint_frame(const Constants& c, const Quat& q_WP, const Mat3& R_WP, const Vec3& p_OP) noexcept;
-  static Pose joint_pose(const Constants& c, const double* q) noexcept;
+  static Pose child_pose(const Constants& c, const Pose& X_OF, const double* q) noexcept;
   void set_columns(const Constants& c, const Quat& q_WF, const Link& link) noexcept;
   static void set_inertia(const Constants& c, Link& link) noexcept;
   void set_carrier(const State& state, const Constants& c, Link& link) noexcept;

@@ -7,6 +7,15 @@
 
 namespace tactus {
 
+namespace {
+
+// y -= f x, n numbers; the two never overlap.
+inline void subtract(double* __restrict y, const double* __restrict x, double f, std::uint32_t n) noexcept {
+  for (std::uint32_t i = 0; i < n; ++i) y[i] -= f * x[i];
+}
+
+}  // namespace
+
 // M_ab = S_a . I_composite S_b, a at or below b; a composite inertia is a plain sum, since all are about O.
 void Tree::mass_matrix() noexcept {
   std::fill(M_.begin(), M_.end(), 0.0);
@@ -89,9 +98,7 @@ bool Tree::factor(const double* extra) noexcept {
     if (!(row[0] > kSmallest * whole) || !(whole > 0)) return false;
     const double inverse = 1.0 / row[0];
     for (std::uint32_t s = 1; s < length; ++s) {
-      double* above = L_.data() + dof_reach_start_[dof_reach_[start + s]];
-      const double factor = row[s] * inverse;
-      for (std::uint32_t t = s; t < length; ++t) above[t - s] -= factor * row[t];
+      subtract(L_.data() + dof_reach_start_[dof_reach_[start + s]], row + s, row[s] * inverse, length - s);
     }
   }
   for (DofIndex k = 0; k < v_count_; ++k) {  // here, because roots above would wait for each other
@@ -133,15 +140,6 @@ void Tree::solve(double* x) const noexcept {
   half(x);
   from_half(x);
 }
-
-namespace {
-
-// y -= f x, n numbers.
-inline void subtract(double* y, const double* x, double f, int n) noexcept {
-  for (int i = 0; i < n; ++i) y[i] -= f * x[i];
-}
-
-}  // namespace
 
 // Y := L^-T Y on the rows of reach(link): back substitution that meets only dofs which move the link.
 template <int width>

@@ -20,10 +20,11 @@ inline void sine_cosine(double x, double& s, double& c) noexcept {
   const double r = ((x - k * 0x1.921fb544p+0) - k * 0x1.0b4611a6p-34) - k * 0x1.3198a2e037073p-69;
   const double z = r * r;
   const double tail =
-      1.0 / 362880 - z * (1.0 / 39916800 - z * (1.0 / 6227020800 - z * (1.0 / 1307674368000 - z / 355687428096000)));
+      1.0 / 362880 -
+      z * (1.0 / 39916800 - z * (1.0 / 6227020800 - z * (1.0 / 1307674368000 - z * (1.0 / 355687428096000))));
   const double sine = r - r * z * (1.0 / 6 - z * (1.0 / 120 - z * (1.0 / 5040 - z * tail)));
   const double end =
-      1.0 / 40320 - z * (1.0 / 3628800 - z * (1.0 / 479001600 - z * (1.0 / 87178291200 - z / 20922789888000)));
+      1.0 / 40320 - z * (1.0 / 3628800 - z * (1.0 / 479001600 - z * (1.0 / 87178291200 - z * (1.0 / 20922789888000))));
   const double cosine = 1.0 - z * (0.5 - z * (1.0 / 24 - z * (1.0 / 720 - z * end)));
   const auto quarter = static_cast<std::int64_t>(k) & 3;
   const double a = (quarter & 1) != 0 ? cosine : sine, b = (quarter & 1) != 0 ? sine : cosine;
