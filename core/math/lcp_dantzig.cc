@@ -224,13 +224,10 @@ LcpStatus DantzigSolver::add(std::uint32_t i, std::uint32_t pivots_max) noexcept
   double direction = 1;
   const double w_start = value_of(dual(i));
   if (form_[i] == Form::middle) {
-    direction = w_start < 0 ? 1 : -1;
-    const double diagonal = table_.row(row_of(dual(i)))[column_of(driver)];
-    if (std::abs(w_start) <= kZero) {
-      if (std::abs(diagonal) > kSmallestPivot)
-        exchange(row_of(dual(i)), column_of(driver));
-      else
-        measure_column_from(column_of(driver), i, Form::upper);
+    direction = w_start <= 0 ? 1 : -1;
+    const std::uint32_t r = row_of(dual(i)), c = column_of(driver);
+    if (std::abs(w_start) <= kZero && std::abs(table_.row(r)[c]) > kSmallestPivot) {
+      exchange(r, c);  // it sticks already
       return LcpStatus::solved;
     }
   }

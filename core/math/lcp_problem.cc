@@ -8,6 +8,7 @@ namespace tactus {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRoundingOfZ = 1e-13;  // of the largest
 
 }  // namespace
 
@@ -20,20 +21,23 @@ LcpBounds lcp_bounds(const LcpProblem& problem, std::uint32_t i, const double* z
 }
 
 double lcp_residual(const LcpProblem& problem, const double* z) noexcept {
-  double z_scale = 0, worst = 0;
+  double z_scale = 0, largest = 0, worst = 0;
   for (std::uint32_t i = 0; i < problem.n; ++i) {
     if (!std::isfinite(z[i])) return kInfinity;
+    largest = std::max(largest, std::abs(z[i]));
     if (i >= problem.n_free) z_scale = std::max(z_scale, std::abs(z[i]));
   }
   const double per_z = z_scale > 0 ? 1 / z_scale : 1;
   for (std::uint32_t i = 0; i < problem.n; ++i) {
     const double* row = problem.A + std::size_t{i} * problem.n;
-    double w = problem.b[i], w_scale = std::abs(w);
+    double w = problem.b[i], w_scale = std::abs(w), entry = 0;
     for (std::uint32_t j = 0; j < problem.n; ++j) {
       const double term = row[j] * z[j];
       w += term;
       w_scale += std::abs(term);
+      entry = std::max(entry, std::abs(row[j]));
     }
+    w_scale += kRoundingOfZ / kLcpTolerance * entry * largest;
     if (!std::isfinite(w)) return kInfinity;
     const double w_relative = w_scale > 0 ? w / w_scale : 0;
     if (i < problem.n_free) {

@@ -51,8 +51,9 @@ struct LcpOptions {
 inline constexpr double kLcpTolerance = 1e-9;
 
 // Largest violation of all rows, relative: that of w_i to |b_i| + sum_j |A_ij z_j| (what rounding in w_i is relative
-// to), that of z_i and of its bounds to the largest |z| of all rows but the free. A complementary pair violates by the
-// smaller of both. Infinite, where a number is not finite. O(n^2).
+// to; plus 1e-4 max_j |A_ij| max |z|, so that 1e-13 of the largest z is none), that of z_i and of its bounds to the
+// largest |z| of all rows but the free. A complementary pair violates by the smaller of both. Infinite, where a number
+// is not finite. O(n^2).
 double lcp_residual(const LcpProblem& problem, const double* z) noexcept;
 bool lcp_finite(const LcpProblem& problem) noexcept;
 
