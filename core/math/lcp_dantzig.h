@@ -14,8 +14,9 @@ namespace tactus {
 // The asymmetric variant of Cottle, Pang & Stone (1992), 4.2: each step exchanges one basic and one nonbasic variable
 // (a rank-one update), so redundant rows (positive semidefinite A) need no special case. A friction row is held at
 // z = +-mu z_k (sliding) by having its slack as the nonbasic variable, and leaves it where w changes its sign. Order:
-// every row followed by its friction rows. Without friction rows and with A positive semidefinite it solves or proves
-// that there is no solution, if no ties cycle; with friction it may fail, and says so.
+// every row followed by its friction rows. Without friction rows and with A symmetric positive semidefinite
+// it solves, or its ray proves that there is no solution, if no ties cycle (of other A the first rows alone may have
+// none). With friction it may end in a ray although there is a solution: the chain goes on to Lemke.
 class DantzigSolver {
  public:
   explicit DantzigSolver(std::uint32_t n_max);
