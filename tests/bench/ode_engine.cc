@@ -22,15 +22,19 @@ class OdeEngine final : public Engine {
     static OdeLibrary library;
     world_ = dWorldCreate();
     space_ = dHashSpaceCreate(nullptr);
+    // A robot touches what is fixed, and never itself: two spaces, met with each other.
+    if (!model.robots.empty()) links_ = dSimpleSpaceCreate(nullptr);
     contacts_ = dJointGroupCreate(0);
     const Vec3& g = model.parameters.gravity_W;
     dWorldSetGravity(world_, g.x(), g.y(), g.z());
     dWorldSetAutoDisableFlag(world_, 0);
     for (BodyIndex b = 0; b < model.bodies.size(); ++b) add(b);
+    for (const Joint& joint : model.joints) add_joint(joint);
   }
   ~OdeEngine() override {
     dJointGroupDestroy(contacts_);
     dSpaceDestroy(space_);
+    if (links_) dSpaceDestroy(links_);
     dWorldDestroy(world_);
   }
   void apply(BodyIndex b, const SpatialForce& F) override {
@@ -38,12 +42,17 @@ class OdeEngine final : public Engine {
     dBodyAddTorque(bodies_[b], F.torque.x(), F.torque.y(), F.torque.z());
   }
   void step() override {
-    dSpaceCollide(space_, this, &OdeEngine::near);
+    if (links_)
+      dSpaceCollide2(reinterpret_cast<dGeomID>(space_), reinterpret_cast<dGeomID>(links_), this, &OdeEngine::near);
+    else
+      dSpaceCollide(space_, this, &OdeEngine::near);
+    apply_drives();
     if (quick_)
       dWorldQuickStep(world_, model_->step);
     else
       dWorldStep(world_, model_->step);
     dJointGroupEmpty(contacts_);
+    time_ += model_->step;
   }
   void read(BodyIndex b, Pose& X_WBcm, SpatialVelocity& V_WBcm) const override {
     if (!bodies_[b]) {
@@ -77,20 +86,41 @@ class OdeEngine final : public Engine {
       dJointAttach(dJointCreateContact(self.world_, self.contacts_, &contact), body_a, body_b);
     }
   }
-  dGeomID geom(const Shape& s, const Pose& X_WS) {
+  void add_joint(const Joint& joint) {
+    dJointID id = nullptr;
+    if (joint.kind != JointKind::floating) {
+      TACTUS_REQUIRE(joint.kind == JointKind::revolute || joint.kind == JointKind::continuous,
+                     "only hinges and floating bases are given to ODE");
+      id = dJointCreateHinge(world_, nullptr);
+      dJointAttach(id, bodies_[joint.child], joint.parent == kNone ? nullptr : bodies_[joint.parent]);
+      const Pose& X_WB = model_->X_WB0[joint.child];  // at q0: the axis is the same in both links
+      const Vec3 axis = X_WB.q * joint.axis_F;
+      dJointSetHingeAnchor(id, X_WB.p.x(), X_WB.p.y(), X_WB.p.z());
+      dJointSetHingeAxis(id, axis.x(), axis.y(), axis.z());
+    }
+    joints_.push_back(id);
+  }
+  void apply_drives() {
+    for (const JointDrive& drive : model_->drives) {
+      const dJointID id = joints_[drive.joint];
+      const double q = model_->joint_q0[model_->joints[drive.joint].first_q] + dJointGetHingeAngle(id);
+      dJointAddHingeTorque(id, drive_effort(drive, time_, q, dJointGetHingeAngleRate(id)));
+    }
+  }
+  dGeomID geom(const Shape& s, const Pose& X_WS, dSpaceID space) {
     const Vec3 e = 2 * s.half_S;
     switch (s.kind) {
       case ShapeKind::sphere:
-        return dCreateSphere(space_, s.radius);
+        return dCreateSphere(space, s.radius);
       case ShapeKind::box:
-        return dCreateBox(space_, e.x(), e.y(), e.z());
+        return dCreateBox(space, e.x(), e.y(), e.z());
       case ShapeKind::capsule:
-        return dCreateCapsule(space_, s.radius, 2 * s.half_length);
+        return dCreateCapsule(space, s.radius, 2 * s.half_length);
       case ShapeKind::cylinder:
-        return dCreateCylinder(space_, s.radius, 2 * s.half_length);
+        return dCreateCylinder(space, s.radius, 2 * s.half_length);
       case ShapeKind::half_space: {
         const Vec3 n = X_WS.q * Vec3::UnitZ();
-        return dCreatePlane(space_, n.x(), n.y(), n.z(), n.dot(X_WS.p));
+        return dCreatePlane(space, n.x(), n.y(), n.z(), n.dot(X_WS.p));
       }
       case ShapeKind::convex:
       case ShapeKind::mesh:
@@ -103,7 +133,7 @@ class OdeEngine final : public Engine {
     TACTUS_REQUIRE(body.mode != BodyMode::kinematic, "benchmark bodies are free or fixed");
     const Pose X_WBcm{model_->X_WB0[b].q, model_->X_WB0[b] * body.p_BBcm};
     dBodyID id = nullptr;
-    if (body.mode == BodyMode::free) {
+    if (body.mode != BodyMode::fixed) {
       id = dBodyCreate(world_);
       dMass mass;
       const Mat3& I = body.I_BBcm;
@@ -120,7 +150,7 @@ class OdeEngine final : public Engine {
     bodies_.push_back(id);
     for (std::uint32_t i = body.first_shape; i < body.first_shape + body.shape_count; ++i) {
       const ShapeInstance& s = model_->shapes[i];
-      const dGeomID g = geom(s.shape, X_WBcm * s.X_BcmS);
+      const dGeomID g = geom(s.shape, X_WBcm * s.X_BcmS, body.mode == BodyMode::link ? links_ : space_);
       dGeomSetData(g, reinterpret_cast<void*>(static_cast<std::uintptr_t>(i)));
       place(g, id, s, X_WBcm);
     }
@@ -143,9 +173,11 @@ class OdeEngine final : public Engine {
   const Model* model_;
   bool quick_;
   dWorldID world_ = nullptr;
-  dSpaceID space_ = nullptr;
+  dSpaceID space_ = nullptr, links_ = nullptr;
   dJointGroupID contacts_ = nullptr;
   std::vector<dBodyID> bodies_;
+  std::vector<dJointID> joints_;  // hinges; null for a floating base
+  double time_ = 0;
 };
 
 }  // namespace
