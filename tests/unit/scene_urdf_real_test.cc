@@ -148,6 +148,13 @@ TEST_CASE("real robots: a floating base is a joint of its own, and the lowest po
       lowest = std::min(lowest, bounds(s.shape, {X_WS.q.toRotationMatrix(), X_WS.p}).lo.z());
     }
     CHECK(std::abs(lowest) < 1e-9);
+    // Where the loader has placed the links, for overlaps, is where the joints' coordinates put them.
+    const State state = initial_state(*m, 16);
+    for (BodyIndex b = 0; b < m->bodies.size(); ++b) {
+      const Pose X_WB = body_pose(*m, state, b);
+      CHECK((X_WB.p - m->X_WB0[b].p).norm() < 1e-12);
+      CHECK(X_WB.q.angularDistance(m->X_WB0[b].q) < 1e-7);
+    }
   }
 }
 
