@@ -1,5 +1,5 @@
-// Patches: which points push which way. Seeds are the remembered directions of the last tick, then the deepest points
-// that no patch explains yet.
+// MeshPatches: which points push which way. Seeds are the remembered directions of the last tick, then the deepest
+// points that no patch explains yet.
 #include "core/collide/collide_mesh.h"
 
 #include <algorithm>
@@ -22,11 +22,6 @@ constexpr double kShallow = 0.02;      // crossings less deep than this share ar
 
 constexpr double kSameFace = 0.9986;  // cosine of 3 degrees
 
-struct Patches {
-  MeshPatchState state[kMaxMeshPatches];
-  std::uint32_t count;  // slots
-};
-
 bool surface_point(const MeshPoint& p) noexcept {
   return p.kind != MeshPointKind::crossing;
 }
@@ -38,12 +33,13 @@ bool explains(const MeshPair& pair, const MeshPatchState& patch, const MeshPoint
 }
 
 // Directions of the last tick, in A's frame as they are remembered. The older of two that have become one stays.
-void recall(const PairRecord* records, Patches& patches) noexcept {
+void recall(const PairRecord* records, MeshPatches& patches) noexcept {
   for (std::uint32_t k = 0; k < patches.count; ++k) {
     MeshPatchState& state = patches.state[k];
     state = {};
     if (records[k].phase == ContactPhase::apart) continue;
     state.nhat_BA = records[k].witness.axis_A;
+    state.remembered = true;
     state.facet_a = records[k].witness.feature_a, state.facet_b = records[k].witness.feature_b;
     for (std::uint32_t j = 0; j < k; ++j) {
       if (patches.state[j].nhat_BA.dot(state.nhat_BA) < kMergeCone) continue;
@@ -57,7 +53,7 @@ void recall(const PairRecord* records, Patches& patches) noexcept {
 }
 
 // Points that face the way of a remembered patch; then its normal of this tick.
-void continue_patches(MeshPair& pair, Patches& patches) noexcept {
+void continue_patches(MeshPair& pair, MeshPatches& patches) noexcept {
   for (std::uint32_t i = 0; i < pair.count; ++i) {
     MeshPoint& p = pair.scratch.found[i];
     p.patch = kNoPatch;
@@ -81,7 +77,7 @@ void continue_patches(MeshPair& pair, Patches& patches) noexcept {
 }
 
 // A remembered patch whose deepest point a deeper patch sets free gives its points up.
-void give_up_explained(MeshPair& pair, Patches& patches) noexcept {
+void give_up_explained(MeshPair& pair, MeshPatches& patches) noexcept {
   for (std::uint32_t k = 0; k < patches.count; ++k) {
     MeshPatchState& state = patches.state[k];
     if (state.depth_max <= 0) continue;
@@ -114,7 +110,7 @@ bool is_face_at(const MeshPair& pair, const MeshPatchState& state, const MeshPoi
 }
 
 // Gives the points that face elsewhere, but that a patch sets free, to that patch.
-void absorb(MeshPair& pair, const Patches& patches) noexcept {
+void absorb(MeshPair& pair, const MeshPatches& patches) noexcept {
   for (std::uint32_t i = 0; i < pair.count; ++i) {
     MeshPoint& p = pair.scratch.found[i];
     if (p.patch != kNoPatch || !surface_point(p) || p.corner) continue;
@@ -129,7 +125,7 @@ void absorb(MeshPair& pair, const Patches& patches) noexcept {
 
 // A point in the inner corner of an L is deep under both its faces, and nearest to the edge between them: it belongs to
 // each patch that has the normal of one of them.
-void share_corners(MeshPair& pair, const Patches& patches) noexcept {
+void share_corners(MeshPair& pair, const MeshPatches& patches) noexcept {
   const std::uint32_t count = pair.count;
   for (std::uint32_t i = 0; i < count; ++i) {
     const MeshPoint p = pair.scratch.found[i];
@@ -155,7 +151,7 @@ void share_corners(MeshPair& pair, const Patches& patches) noexcept {
 }
 
 // New patches from the deepest point that is left, until none is left or no slot is free.
-void seed_patches(MeshPair& pair, Patches& patches) noexcept {
+void seed_patches(MeshPair& pair, MeshPatches& patches) noexcept {
   for (std::uint32_t round = 0; round <= patches.count; ++round) {
     absorb(pair, patches);
     const MeshPoint* seed = nullptr;
@@ -186,7 +182,7 @@ void seed_patches(MeshPair& pair, Patches& patches) noexcept {
 }
 
 // Depth along the patch's normal; crossings find the patch that they belong to. depth 0: no contact.
-void measure(const MeshPair& pair, Patches& patches, MeshPoint& p) noexcept {
+void measure(const MeshPair& pair, MeshPatches& patches, MeshPoint& p) noexcept {
   if (p.corner && p.patch != kNoPatch) return;
   p.depth = 0;
   const double sign = p.of_a ? 1.0 : -1.0;
@@ -216,7 +212,7 @@ void measure(const MeshPair& pair, Patches& patches, MeshPoint& p) noexcept {
 }
 
 // Points of each patch, midway between the surfaces, in W.
-void write(const MeshPair& pair, const Frame& X_WA, const Patches& patches, MeshContacts& out) noexcept {
+void write(const MeshPair& pair, const Frame& X_WA, const MeshPatches& patches, MeshContacts& out) noexcept {
   const double margin = pair.side[0].margin;
   ContactPoint* at = pair.scratch.contacts.get();
   for (std::uint32_t k = 0; k < patches.count; ++k) {
@@ -245,7 +241,7 @@ void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   const double seen = std::any_of(records, records + patch_count, resting) ? margin : 0.0;
   MeshPair pair{{{&a, Frame{}, seen}, {&b, {X_WA.R.transpose() * X_WB.R, X_WA.to_local(X_WB.p)}, seen}}, scratch};
   gather_points(pair);
-  Patches patches;
+  MeshPatches patches;
   patches.count = patch_count;
   recall(records, patches);
   continue_patches(pair, patches);
@@ -253,6 +249,7 @@ void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   seed_patches(pair, patches);
   share_corners(pair, patches);
   seed_patches(pair, patches);  // corners of no flat patch
+  resolve_opposed(pair, patches);
   for (std::uint32_t i = 0; i < pair.count; ++i) measure(pair, patches, scratch.found[i]);
   write(pair, X_WA, patches, out);
   out.dropped = pair.dropped;

@@ -82,8 +82,16 @@ struct MeshPatchState {
   double depth_max = 0;                     // along the normal [m]
   std::uint32_t triangle = kNoFacet;        // of the facet below
   std::int32_t facet_a = -1, facet_b = -1;  // the facet that gave the normal, of a or of b
+  bool remembered = false;                  // from the last tick
+};
+struct MeshPatches {
+  MeshPatchState state[kMaxMeshPatches];
+  std::uint32_t count;  // slots
 };
 // Normal of one patch: eq. 4 where a facet speaks for most of the overlap, else the depth-weighted mean. mesh_normal.cc
 void choose_normal(const MeshPair& pair, std::uint8_t patch, MeshPatchState& state) noexcept;
+// Of two patches that push against each other the one whose translation frees both takes the other's points.
+// mesh_opposed.cc
+void resolve_opposed(MeshPair& pair, MeshPatches& patches) noexcept;
 
 }  // namespace tactus
