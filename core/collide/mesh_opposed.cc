@@ -13,7 +13,7 @@ namespace tactus {
 namespace {
 
 constexpr double kOpposed = -0.5;  // cosine of 120 degrees: patches that face each other
-constexpr double kWay = 2;         // longest way looked at, over the depths of both patches together
+constexpr double kWay = 4;         // longest way looked at, over the depths of both patches together
 constexpr double kKeepWay = 0.7;   // the remembered way out is left for one shorter than this share of it
 constexpr double kNoWay = std::numeric_limits<double>::infinity();
 
@@ -48,7 +48,9 @@ void join(MeshPair& pair, MeshPatches& patches, std::uint32_t j, std::uint32_t k
 bool resolve(MeshPair& pair, MeshPatches& patches, std::uint32_t j, std::uint32_t k) noexcept {
   const MeshPatchState &a = patches.state[j], &b = patches.state[k];
   if (a.depth_max <= 0 || b.depth_max <= 0 || a.nhat_BA.dot(b.nhat_BA) > kOpposed) return false;
-  const double limit = kWay * (a.depth_max + b.depth_max);
+  const double overlap = a.depth_max + b.depth_max - 2 * pair.side[0].margin;  // true, without what is seen of a gap
+  if (overlap <= 0) return false;
+  const double limit = kWay * overlap + pair.side[0].margin;
   const double way_a = way_out(pair, patches, j, k, limit), way_b = way_out(pair, patches, k, j, limit);
   if (way_a == kNoWay && way_b == kNoWay) return false;
   if (way_a * (a.remembered ? kKeepWay : 1) <= way_b * (b.remembered ? kKeepWay : 1)) {

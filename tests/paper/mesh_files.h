@@ -37,8 +37,8 @@ inline std::vector<NamedMesh> own_meshes(MeshLibrary& library, double size) {
   return meshes;
 }
 
-// Closed meshes of public repositories, not part of this one: empty, and said so, where they are not.
-inline std::vector<NamedMesh> real_meshes(MeshLibrary& library, double size) {
+// Meshes of public repositories, not part of this one: empty, and said so, where they are not.
+inline std::vector<NamedMesh> meshes_beside(MeshLibrary& library, const std::vector<std::string>& names, double size) {
   const char* own = std::getenv("TACTUS_ROBOTS");
   const std::filesystem::path folder =
       (own ? std::filesystem::path(own) : std::filesystem::path(TACTUS_SOURCE_DIR) / ".." / "shared" / "robots") /
@@ -48,12 +48,29 @@ inline std::vector<NamedMesh> real_meshes(MeshLibrary& library, double size) {
     std::cout << "skipped: " << folder.string() << " is not there; TACTUS_ROBOTS may name its parent\n";
     return meshes;
   }
-  for (const char* name :
-       {"mujoco/cube_cup.obj", "mujoco/torus.obj", "isaacgym_factory/factory_rectangular_peg_16mm_tight_subdiv_3x.obj",
-        "trimesh/7_8ths_cube.stl", "trimesh/tube.obj", "trimesh/wallhole.obj"}) {
-    meshes.push_back(read_mesh(library, folder / name, size));
-  }
+  for (const std::string& name : names) meshes.push_back(read_mesh(library, folder / name, size));
   return meshes;
+}
+
+inline std::vector<NamedMesh> real_meshes(MeshLibrary& library, double size) {
+  return meshes_beside(
+      library,
+      {"mujoco/cube_cup.obj", "mujoco/torus.obj", "isaacgym_factory/factory_rectangular_peg_16mm_tight_subdiv_3x.obj",
+       "trimesh/7_8ths_cube.stl", "trimesh/tube.obj", "trimesh/wallhole.obj"},
+      size);
+}
+
+// All that are closed and oriented as they are (../shared/robots/README.md).
+inline std::vector<NamedMesh> closed_meshes(MeshLibrary& library, double size) {
+  return meshes_beside(
+      library,
+      {"mujoco/torus.obj", "mujoco/cube_cup.obj", "mujoco/spot.obj", "mujoco/card.obj",
+       "drake_dishes/plate_8in_col.obj", "drake_dishes/evo_bowl_col.obj",
+       "isaacgym_factory/factory_rectangular_peg_16mm_tight_subdiv_3x.obj",
+       "isaacgym_factory/factory_round_peg_16mm_tight.obj", "isaacgym_factory/factory_bolt_m12_loose.obj",
+       "trimesh/7_8ths_cube.stl", "trimesh/tube.obj", "trimesh/plate_holes.STL", "trimesh/quadknot.obj",
+       "trimesh/busted.STL", "trimesh/20mm-xyz-cube.stl", "trimesh/negative_indices.obj"},
+      size);
 }
 
 }  // namespace tactus::test
