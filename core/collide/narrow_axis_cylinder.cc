@@ -6,6 +6,7 @@
 #include "core/collide/narrow_arc.h"
 #include "core/collide/narrow_axis.h"
 #include "core/collide/narrow_core.h"
+#include "core/collide/narrow_proof.h"
 
 namespace tactus {
 
@@ -107,6 +108,8 @@ bool try_edge(Search& s, int index) noexcept {
 }  // namespace
 
 Axis least_overlap_cylinder(const Core& a, const Core& b, const Axis& last) noexcept {
+  Axis same;
+  if (same_axis_cylinder(a, b, last, same)) return same;
   Search s{a, b, last, b.axis(), b.p, {}, std::numeric_limits<double>::infinity()};
   if (!try_faces(s) || !try_caps(s) || !try_vertices(s)) return s.best;
   for (int i = 0; i < a.edge_count; ++i) {
