@@ -65,7 +65,12 @@ bool finite(const double* x, std::size_t n) noexcept {
 }  // namespace
 
 World::World(std::unique_ptr<const Model> model, const Limits& limits)
-    : model_(std::move(model)), limits_(limits), parameters_(model_->parameters), arena_(arena_bytes(*model_, limits)) {
+    : model_(std::move(model)),
+      limits_(limits),
+      parameters_(model_->parameters),
+      robot_drives_(*model_),
+      sensors_(*model_),
+      arena_(arena_bytes(*model_, limits)) {
   TACTUS_ASSERT(model_->bodies.size() <= limits.bodies && model_->shapes.size() <= limits.shapes);
   TACTUS_ASSERT(limits.points_per_pair >= 4 && limits.points_per_pair <= 64);
   TACTUS_ASSERT(has_model(model_->contact_model));
@@ -78,7 +83,10 @@ World::World(std::unique_ptr<const Model> model, const Limits& limits)
   const std::size_t n = model_->bodies.size(), points = static_cast<std::size_t>(limits.pairs) * limits.points_per_pair;
   applied_.resize(n);
   drives_.resize(model_->joint_v0.size());
+  set_drives_.resize(model_->joint_v0.size());
   joint_efforts_.resize(model_->joint_v0.size());
+  external_efforts_.resize(model_->joint_v0.size());
+  if (!model_->robots.empty()) contact_wrenches_.resize(n);
   last_joint_q_.resize(model_->joint_q0.size());
   for (const Robot& robot : model_->robots) TACTUS_ASSERT(robot.v_count <= std::min(limits.robot_dofs, kMostDofs));
   manifolds_.resize(limits.pairs);
@@ -98,6 +106,7 @@ World::World(std::unique_ptr<const Model> model, const Limits& limits)
   }
   contacts_.manifolds = manifolds_.data();
   contacts_.points = points_.data();
+  measure_at_rest();
 }
 
 World::~World() = default;
@@ -120,11 +129,13 @@ StepReport World::step() noexcept {
   find_contacts(margin, found);
   // Models set the forces of the points that they use; the others carry nothing, whatever was there last tick.
   std::fill_n(contact_forces_.begin(), contacts_.point_count, SpatialForce{});
+  std::fill(contact_wrenches_.begin(), contact_wrenches_.end(), SpatialForce{});
   std::fill(joint_efforts_.begin(), joint_efforts_.end(), 0.0);
   std::copy(state_.joint_q.begin(), state_.joint_q.end(), last_joint_q_.begin());
+  drive_robots();
   const Tick tick{*model_,        parameters_,           limits_,         model_->step,
                   contacts_,      kinematics_,           applied_.data(), contact_forces_.data(),
-                  drives_.data(), joint_efforts_.data(), arena_};
+                  drives_.data(), joint_efforts_.data(), arena_,          contact_wrenches_.data()};
   StepReport report = contact_model_->advance(tick, state_);
   report.contacts = found.contacts;
   report.manifolds = contacts_.manifold_count;
@@ -132,6 +143,8 @@ StepReport World::step() noexcept {
   report.pairs_dropped = found.pairs_dropped;
   report.depth_max = found.depth_max;
   finish(report);
+  measure(contacts_);
+  std::fill(applied_.begin(), applied_.end(), SpatialForce{});
   return report;
 }
 
@@ -252,8 +265,7 @@ void World::freeze_robots(StepReport& report) noexcept {
   }
 }
 
-// Time, applied forces, and the one look for non-finite numbers at the end of a tick: such a body is frozen at its last
-// good pose.
+// Time, and the one look for non-finite numbers at the end of a tick: such a body is frozen at its last good pose.
 void World::finish(StepReport& report) noexcept {
   freeze_robots(report);
   for (BodyIndex b = 0; b < state_.body_count(); ++b) {
@@ -268,7 +280,6 @@ void World::finish(StepReport& report) noexcept {
     ++report.bodies_frozen;
     report.frozen_body = b;
   }
-  std::fill(applied_.begin(), applied_.end(), SpatialForce{});
   ++state_.tick;
   state_.time = static_cast<double>(state_.tick) * model_->step;
 }
@@ -294,12 +305,13 @@ bool World::restore(const State& state) noexcept {
       state.frozen.size() != state_.frozen.size() || state.pairs.capacity() != state_.pairs.capacity() ||
       kind >= contact_models_.size() || !contact_models_[kind] || !finite(state.q.data(), state.q.size()) ||
       !finite(state.v.data(), state.v.size()) || !finite(state.joint_q.data(), state.joint_q.size()) ||
-      !finite(state.joint_v.data(), state.joint_v.size())) {
+      !finite(state.joint_v.data(), state.joint_v.size()) ||
+      !valid_actuators(robot_drives_.channels().joints(), state.actuators)) {
     return false;
   }
   state_ = state;
   contact_model_ = contact_models_[kind].get();
-  std::fill(applied_.begin(), applied_.end(), SpatialForce{});
+  measure_at_rest();
   return true;
 }
 

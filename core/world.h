@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/actuation/robot_drives.h"
+#include "core/actuation/robot_sensors.h"
 #include "core/contact/contact_model.h"
 #include "core/dynamics/model.h"
 #include "core/dynamics/state.h"
@@ -31,12 +33,43 @@ class World {
   // Adds a force at the mass centre of body b, F_Bcm_W [N m, N], to this tick's sum. Taken by the next step() and then
   // forgotten.
   void apply(BodyIndex b, const SpatialForce& F_Bcm_W) noexcept;
-  // What acts along dof i of State::joint_v from the next step on, until it is set again. Actuation writes it.
-  void set_drive(DofIndex i, const DofDrive& drive) noexcept { drives_[i] = drive; }
+  // What acts along dof i of State::joint_v from the next step on, until it is set again: for tests, and for dofs that
+  // no drive or command of a joint takes over (robot_drives.h).
+  void set_drive(DofIndex i, const DofDrive& drive) noexcept { set_drives_[i] = drives_[i] = drive; }
   [[nodiscard]] const DofDrive& drive(DofIndex i) const noexcept { return drives_[i]; }
   // What the drive of dof i gave in the last step, on average [N m or N].
   [[nodiscard]] double joint_effort(DofIndex i) const noexcept { return joint_efforts_[i]; }
-  // Advances by h: kinematics, broad phase, narrow phase, model.advance, finish. Allocates nothing.
+  // The same of contacts, impacts and applied forces: J^T F, mean over the last step [N m or N].
+  [[nodiscard]] double external_effort(DofIndex i) const noexcept { return external_efforts_[i]; }
+  // Of a joint of one coordinate (asserted); of a mimic its own q and v, and its master's efforts.
+  struct JointReading {
+    double q, v, effort, external_effort;
+  };
+  [[nodiscard]] JointReading joint_reading(JointIndex joint) const noexcept;
+
+  // Commands to joints from the next step on, for so many ticks >= 1, then the channel's safe state (joint_channels.h).
+  // When not accepted, nothing changes. release: the safe state at once, not announced.
+  JointVerdict command_joint(const JointCommand& command, std::uint64_t ticks) noexcept {
+    return robot_drives_.channels().command(command, ticks, state_);
+  }
+  JointVerdict command_robot(std::uint32_t robot, DriveKind kind, std::span<const double> values,
+                             std::uint64_t ticks) noexcept {
+    return robot_drives_.channels().command_robot(robot, kind, values, ticks, state_);
+  }
+  void release_joint(JointIndex joint) noexcept { robot_drives_.channels().release(joint, state_); }
+  void release_robot(std::uint32_t robot) noexcept { robot_drives_.channels().release_robot(robot, state_); }
+  // The joints that command_robot() takes values for, in their order.
+  [[nodiscard]] std::span<const DrivenJoint> driven_joints(std::uint32_t robot) const noexcept {
+    return robot_drives_.channels().joints(robot);
+  }
+  // Joints whose command expired in the last step.
+  [[nodiscard]] std::span<const JointIndex> expired_joints() const noexcept { return robot_drives_.expired(); }
+  // Readings of Model::sensors[i] after the last step (robot_sensors.h). After load, restore and reset: as if nothing
+  // had touched or moved in the tick before.
+  [[nodiscard]] std::span<const double> sensor_values(std::uint32_t i) const noexcept { return sensors_.values(i); }
+
+  // Advances by h: kinematics, broad phase, narrow phase, model.advance, finish;
+  // drives before advance, sensors after it. Allocates nothing.
   StepReport step() noexcept;
 
   // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this
@@ -82,6 +115,10 @@ class World {
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
   void freeze_robots(StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;
+  void drive_robots() noexcept;
+  void measure(const ContactSet& contacts) noexcept;
+  void measure_at_rest() noexcept;
+  void find_external_efforts(const TickForces& forces) noexcept;
 
   std::unique_ptr<const Model> model_;
   Limits limits_;
@@ -92,8 +129,11 @@ class World {
   std::vector<std::unique_ptr<ContactModel>> contact_models_;
   ContactModel* contact_model_ = nullptr;
   std::vector<SpatialForce> applied_;
-  std::vector<DofDrive> drives_;
-  std::vector<double> joint_efforts_, last_joint_q_;
+  RobotDrives robot_drives_;
+  RobotSensors sensors_;
+  std::vector<DofDrive> drives_, set_drives_;
+  std::vector<double> joint_efforts_, external_efforts_, last_joint_q_;
+  std::vector<SpatialForce> contact_wrenches_;  // of links; empty without robots
   std::vector<Manifold> manifolds_;
   std::vector<ContactPoint> points_;
   std::vector<ContactPoint> raw_points_;

@@ -61,6 +61,8 @@ void apply_impulse(const Kinematics& kinematics, BodyIndex b, const Vec3& p_WC, 
     state.set_velocity(b, state.v_WBcm(b) + k.inv_mass * j, state.w_WB(b) + k.inv_I_W * moment);
     return;
   }
+  kinematics.link_impulses[b].force += j;
+  kinematics.link_impulses[b].torque += moment;
   Tree& tree = *k.robot;
   std::array<double, kMostDofs> change;
   std::fill_n(change.begin(), tree.v_count(), 0.0);

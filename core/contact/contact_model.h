@@ -43,6 +43,9 @@ struct Tick {
   const DofDrive* drives;        // per entry of State::joint_v
   double* joint_effort;          // the same: mean of what drives gave, for publishing [N m or N]
   Arena& arena;
+  // Per body at its mass centre of the tick's start, zeroed before: mean contact force over the tick, without impacts.
+  // null: nobody asks.
+  SpatialForce* contact_wrench = nullptr;
 };
 
 class ContactModel {

@@ -168,6 +168,8 @@ double solve(const Together& t, std::uint32_t max_sweeps) noexcept {
 void take_back(const Together& t) noexcept {
   std::copy(t.v_before, t.v_before + t.state.v.size(), t.state.v.begin());
   std::copy(t.joint_v_before, t.joint_v_before + t.state.joint_v.size(), t.state.joint_v.begin());
+  SpatialForce* impulses = t.kinematics.link_impulses.get();
+  if (impulses != nullptr) std::fill_n(impulses, t.state.body_count(), SpatialForce{});
 }
 
 // Velocities from before the impacts, and then the impulses plastic_scale * plastic + j_scale * j.

@@ -358,6 +358,9 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
   auto* F = tick.arena.take<SpatialForce>(bodies);
   std::copy(tick.applied, tick.applied + bodies, F);
   for (std::uint32_t i = 0; i < count; ++i) publish(s, s.contacts[i], chosen[i], add_mean_force(s, s.contacts[i], F));
+  if (tick.contact_wrench != nullptr) {
+    for (std::uint32_t i = 0; i < count; ++i) add_mean_force(s, s.contacts[i], tick.contact_wrench);
+  }
   for (std::uint32_t i = 0; i < count; ++i) remember(s, i, state);
   for (BodyIndex b = 0; b < bodies; ++b) {
     F[b].torque += s.late_moment[b] / tick.h;

@@ -247,6 +247,7 @@ class PenaltyForceLaw final : public ForceLaw {
       c.was_slipping = c.slipped;
     }
     first_ = false;
+    if (tick_.contact_wrench != nullptr) add_to_mean(F);
   }
 
  private:
@@ -262,6 +263,16 @@ class PenaltyForceLaw final : public ForceLaw {
     s.turned.diagonal().array() -= 1.0;
   }
 
+  // Weights of the evaluations in the tick: equal, or Runge and Kutta's.
+  void add_to_mean(const SpatialForce* F) noexcept {
+    static constexpr double kWeight[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    const double share = kind_ == StageKind::trial ? kWeight[evaluated_++ % 4] : h_stage_ / tick_.h;
+    for (BodyIndex b = 0; b < state_.body_count(); ++b) {
+      tick_.contact_wrench[b].force += share * (F[b].force - tick_.applied[b].force);
+      tick_.contact_wrench[b].torque += share * (F[b].torque - tick_.applied[b].torque);
+    }
+  }
+
   StageKind kind_;
   double h_stage_;
   const Tick& tick_;
@@ -270,6 +281,7 @@ class PenaltyForceLaw final : public ForceLaw {
   std::uint32_t count_;
   StageBody* stage_;
   bool first_ = true;
+  int evaluated_ = 0;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ void resize(const Model& model, Kinematics& out) {
   out.boxes.resize(model.shapes.size());
   out.robots.clear();
   for (std::uint32_t i = 0; i < model.robots.size(); ++i) out.robots.push_back(std::make_unique<Tree>(model, i));
+  if (!model.robots.empty()) out.link_impulses = std::make_unique<SpatialForce[]>(model.bodies.size());
   out.placed_at = std::make_unique<double[]>(model.joint_q0.size());
   std::fill_n(out.placed_at.get(), model.joint_q0.size(), std::numeric_limits<double>::quiet_NaN());
 }
@@ -58,6 +59,7 @@ void find_robots(const Model& model, const State& state, Kinematics& out) noexce
 }  // namespace
 
 void compute_kinematics(const Model& model, const State& state, Kinematics& out) noexcept {
+  if (out.link_impulses) std::fill_n(out.link_impulses.get(), state.body_count(), SpatialForce{});
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     const Body& body = model.bodies[b];
     BodyKinematics& k = out.bodies[b];

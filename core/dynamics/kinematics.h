@@ -26,7 +26,10 @@ struct Kinematics {
   std::vector<Frame> X_WS;                    // per shape
   std::vector<Aabb> boxes;                    // per shape
   std::vector<std::unique_ptr<Tree>> robots;  // scratch, whoever holds the rest as constant
-  std::unique_ptr<double[]> placed_at;        // joint coordinates that robots know the positions of, like robots
+  // Per body, at the mass centre, in W: impulses of impacts on links since compute_kinematics(); null without robots.
+  // Whoever applies impulses adds them.
+  std::unique_ptr<SpatialForce[]> link_impulses;
+  std::unique_ptr<double[]> placed_at;  // joint coordinates that robots know the positions of, like robots
 };
 
 // Sizes everything. At load.

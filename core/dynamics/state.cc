@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "core/dynamics/driven_joint.h"
 #include "core/dynamics/tree.h"
 
 namespace tactus {
@@ -35,6 +36,7 @@ State initial_state(const Model& model, std::uint32_t pair_capacity) {
   state.frozen.assign(n, 0);
   state.joint_q = model.joint_q0;
   state.joint_v = model.joint_v0;
+  state.actuators = initial_actuators(model);
   state.pairs = PairMemory(pair_capacity);
   for (BodyIndex b = 0; b < n; ++b) {
     if (model.bodies[b].mode == BodyMode::link) continue;
@@ -83,6 +85,7 @@ std::uint64_t state_hash(const State& state) noexcept {
   for (const double x : state.v) h.number(x);
   for (const double x : state.joint_q) h.number(x);
   for (const double x : state.joint_v) h.number(x);
+  for (const double x : state.actuators) h.number(x);  // none without robots: their hashes stay
   for (const std::uint8_t x : state.frozen) h.word(x);
   for (const PairRecord& r : state.pairs.records()) {
     h.word((static_cast<std::uint64_t>(r.key.shape_a) << 32) | r.key.shape_b);

@@ -21,6 +21,7 @@ struct State {
   ContactModelKind contact_model = ContactModelKind::penalty;
   std::vector<double> q, v;
   std::vector<double> joint_q, joint_v;
+  std::vector<double> actuators;     // what drives remember: commands, lags, delays (driven_joint.h)
   std::vector<std::uint8_t> frozen;  // a body that became non-finite stands at its last good pose
   PairMemory pairs;
 
@@ -52,8 +53,8 @@ void set_body(const Model& model, State& state, BodyIndex b, const Pose& X_WB, c
 // The model's initial state with room for pair_capacity pairs.
 State initial_state(const Model& model, std::uint32_t pair_capacity);
 
-// 64-bit hash over every bit that decides the future (q, v, tick, frozen, contact model, pair memory). O(bodies +
-// pairs).
+// 64-bit hash over every bit that decides the future (q, v, tick, frozen, contact model, actuators, pair memory).
+// O(bodies + pairs).
 std::uint64_t state_hash(const State& state) noexcept;
 
 // Kinetic energy of free bodies and links (without armatures) [J].

@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540003ULL;  // "TACTST", version 3
+constexpr std::uint64_t kLayout = 0x54414354'53540004ULL;  // "TACTST", version 4
 
 class Writer {
  public:
@@ -80,6 +80,7 @@ std::vector<std::uint8_t> to_bytes(const State& state) {
   for (const double x : state.v) w.put(x);
   for (const double x : state.joint_q) w.put(x);
   for (const double x : state.joint_v) w.put(x);
+  for (const double x : state.actuators) w.put(x);
   for (const std::uint8_t x : state.frozen) w.put(x);
   for (const PairRecord& r : state.pairs.records()) put_record(r, w);
   return std::move(w.bytes);
@@ -101,6 +102,7 @@ bool from_bytes(std::span<const std::uint8_t> bytes, State& out) {
   for (double& x : state.v) x = in.number();
   for (double& x : state.joint_q) x = in.number();
   for (double& x : state.joint_v) x = in.number();
+  for (double& x : state.actuators) x = in.number();
   for (std::uint8_t& x : state.frozen) x = in.get<std::uint8_t>();
   state.pairs.set_size(pairs);
   for (std::uint32_t i = 0; i < pairs; ++i) {

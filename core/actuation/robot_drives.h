@@ -1,0 +1,45 @@
+// Robots' actuators: each tick, from the scene's targets and from commands, one DofDrive per joint that can be driven.
+//
+// target or command -> delay -> law -> lag -> limits. Without a lag the law is linear in q and v, so that integrators
+// take it at the end of each substep; the target is that of the tick's start.
+//   torque    tau = u
+//   velocity  tau = kd (r - v)
+//   position  tau = kp (p - q) + kd (r - v)
+// A lag filters the effort, tau += (1 - exp(-h / lag)) (tau_wanted - tau) once a tick, exact for an effort that stays;
+// tau_wanted is the law at q, v of the tick's start, cut to the effort limit: such a law must be soft enough for the
+// step. A velocity limit V acts as speed control inside a drive does: |r| <= V, and a position drive asks for the rate
+// r + kp/kd (p - q) cut to V. Pure efforts fade to zero in the last 1 % before V; none pushes on beyond it.
+//
+// All memory is State::actuators. exp is called at load only, sine only for targets that are sines.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/actuation/joint_channels.h"
+#include "core/dynamics/joint_drive.h"
+
+namespace tactus {
+
+class RobotDrives {
+ public:
+  explicit RobotDrives(const Model& model);
+
+  // Writes the entries of drives (one per entry of State::joint_v) whose joint has a drive in the scene or a command;
+  // moves the memory on. Once a tick, at its start. O(joints).
+  void write(State& state, DofDrive* drives) noexcept;
+
+  [[nodiscard]] const JointChannels& channels() const noexcept { return channels_; }
+  // Joints whose command has expired in the last write().
+  [[nodiscard]] std::span<const JointIndex> expired() const noexcept { return expired_; }
+
+ private:
+  JointChannels channels_;
+  std::vector<double> lag_share_;  // 1 - exp(-h / lag) of each driven joint; 1: none
+  std::vector<JointIndex> expired_;
+};
+
+// The law of a drive for a setpoint, without delay and lag; q and v at the start of the tick choose among its pieces.
+DofDrive drive_law(const DrivenJoint& joint, const Setpoint& s, double q, double v) noexcept;
+
+}  // namespace tactus

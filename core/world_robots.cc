@@ -1,0 +1,62 @@
+// What a World does for robots besides its step: drives before it, sensors and joint readings after it.
+#include <algorithm>
+
+#include "core/world.h"
+
+namespace tactus {
+
+// Dofs without a drive or command keep what was set.
+void World::drive_robots() noexcept {
+  std::copy(set_drives_.begin(), set_drives_.end(), drives_.begin());
+  robot_drives_.write(state_, drives_.data());
+  sensors_.begin(state_);
+}
+
+void World::measure(const ContactSet& contacts) noexcept {
+  if (model_->robots.empty()) return;
+  const TickForces forces{applied_.data(), contact_wrenches_.data(), kinematics_.link_impulses.get(), contacts,
+                          contact_forces_.data()};
+  find_external_efforts(forces);
+  sensors_.measure(*model_, parameters_.gravity_W, forces, state_);
+}
+
+// Where there was no tick: nothing touched, and no velocity changed.
+void World::measure_at_rest() noexcept {
+  std::fill(applied_.begin(), applied_.end(), SpatialForce{});
+  if (model_->robots.empty()) return;
+  compute_kinematics(*model_, state_, kinematics_);  // without impulses
+  std::fill(contact_wrenches_.begin(), contact_wrenches_.end(), SpatialForce{});
+  std::fill(joint_efforts_.begin(), joint_efforts_.end(), 0.0);
+  sensors_.begin(state_);
+  measure(ContactSet{});
+}
+
+// J^T F of the links at the end of the tick, F moved there from the mass centres of its start.
+void World::find_external_efforts(const TickForces& forces) noexcept {
+  std::fill(external_efforts_.begin(), external_efforts_.end(), 0.0);
+  for (const auto& tree : kinematics_.robots) {
+    if (robot_frozen(*model_, state_, tree->robot())) continue;
+    double* out = external_efforts_.data() + tree->robot().first_v;
+    for (std::uint32_t i = 0; i < tree->link_count(); ++i) {
+      const BodyIndex b = tree->body(i);
+      SpatialForce F;
+      F.force = forces.applied[b].force + forces.contact[b].force + forces.impulse[b].force / model_->step;
+      F.torque = forces.applied[b].torque + forces.contact[b].torque + forces.impulse[b].torque / model_->step;
+      if (F.force.isZero(0) && F.torque.isZero(0)) continue;
+      F.torque += (kinematics_.bodies[b].X_WBcm.p - state_.p_WBcm(b)).cross(F.force);
+      tree->add_force(i, F, out);
+    }
+  }
+}
+
+World::JointReading World::joint_reading(JointIndex i) const noexcept {
+  TACTUS_ASSERT(i < model_->joints.size());
+  const Joint& joint = model_->joints[i];
+  TACTUS_ASSERT(position_count(joint.kind) == 1);
+  const bool mimic = joint.mimic != kNone;
+  const double q = state_.joint_q[joint.first_q], v = state_.joint_v[joint.first_v];
+  return {mimic ? joint.multiplier * q + joint.offset : q, mimic ? joint.multiplier * v : v,
+          joint_efforts_[joint.first_v], external_efforts_[joint.first_v]};
+}
+
+}  // namespace tactus
