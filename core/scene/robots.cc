@@ -110,9 +110,11 @@ bool has_link(const RobotDescription& robot, const std::string& name) {
 }
 
 void check_positions(const RobotDescription& robot, const RobotSpec& spec, const StrictTable& table) {
-  for (const auto& [name, q] : spec.joint_positions) {
+  for (const auto& [name, value] : spec.joint_positions) {
+    const std::string place = name + ": found ";
+    const double q = value;
     const UrdfJoint* joint = find_joint(robot, name);
-    const auto refuse = [&](const std::string& message) { table.fail("joint_positions", name + ": found " + message); };
+    const auto refuse = [&](const std::string& message) { table.fail("joint_positions", place + message); };
     if (!joint) refuse("this name, expected a joint of " + robot.file);
     if (position_count(joint->kind) != 1)
       refuse(std::string("a ") + to_string(joint->kind) + " joint, expected one with one coordinate");

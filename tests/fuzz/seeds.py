@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the seed corpora and the dictionary of the fuzz targets from proto/golden and config/scenes. usage: seeds.py FOLDER"""
+"""Writes the seed corpora and the dictionary of the fuzz targets from proto/golden, config/scenes and config/robots. usage: seeds.py FOLDER"""
 import json
 import pathlib
 import re
@@ -56,6 +56,8 @@ def scene_seeds(folder):
     for file in sorted((REPOSITORY / "config" / "scenes").glob("*.toml")):
         write(folder, "scene", file.stem, file.read_bytes())
         words |= set(re.findall(r"[a-z_][a-z_0-9]{2,}", file.read_text()))
+    for file in sorted((REPOSITORY / "config" / "robots").glob("*.urdf")):
+        write(folder, "urdf", file.stem, file.read_bytes())
     words |= set(re.findall(r"`([a-z_][a-z_0-9]{2,})`", (REPOSITORY / "config" / "README.md").read_text()))
     lines = [f'"{word}"' for word in sorted(words)] + ['"[[body]]"', '"[[body.shape]]"', '"[[generate]]"', '"nan"', '"inf"', '"-1e308"', '"\\"$n\\""']
     (folder / "scene.dict").write_text("\n".join(lines) + "\n")

@@ -205,10 +205,11 @@ TEST_CASE("robots: what the scene says of them is checked with its line") {
       {"[[robot]]\nurdf = \"r.urdf\"", {"s.toml:4: robot[1].name: found \"r\" again"}},
       {"[[robot]]\nurdf = \"none.urdf\"", {"s.toml:5: robot[1].urdf: ", "none.urdf: no such file"}},
   };
-  for (const auto& [more, parts] : cases) {
-    CAPTURE(more);
-    const std::string message = robot_refusal(folder, urdf, more);
-    for (const auto& part : parts) CHECK_MESSAGE(message.find(part) != std::string::npos, message << " lacks " << part);
+  for (const auto& c : cases) {
+    CAPTURE(c.first);
+    const std::string message = robot_refusal(folder, urdf, c.first);
+    for (const auto& part : c.second)
+      CHECK_MESSAGE(message.find(part) != std::string::npos, message << " lacks " << part);
   }
   CHECK(robot_refusal(folder, urdf, "", "planar = true").find("planar") != std::string::npos);
 }
