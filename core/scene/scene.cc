@@ -186,7 +186,7 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
     throw InputError(file.name + ": found no body, expected at least one [[body]], [[generate]] or [[robot]]");
   builder.model->notes = builder.meshes().notes();
   builder.model->notes.insert(builder.model->notes.end(), builder.notes.begin(), builder.notes.end());
-  if (!builder.model->robots.empty()) finish_model(*builder.model);  // coordinates of the joints
+  finish_model(*builder.model);
   run.model = std::move(builder.model);
   return run;
 }

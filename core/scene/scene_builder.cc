@@ -87,9 +87,7 @@ void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
   body.mass = m.mass;
   if (spec.mode == BodyMode::free) {
     check_physical(m, source);
-    body.inv_mass = 1 / m.mass;
     body.I_BBcm = m.I_SScm;
-    body.inv_I_BBcm = m.I_SScm.inverse();
     body.p_BBcm = m.p_SScm;
   }
   body.motion = spec.motion;
