@@ -306,7 +306,7 @@ TEST_CASE("command: each verdict has a name of its own") {
   CHECK(std::unique(names.begin(), names.end()) == names.end());
 }
 
-TEST_CASE("drive: what was set for a dof acts until a command takes its joint, and again in other worlds' place") {
+TEST_CASE("drive: what was set for a dof acts until a command takes its joint, and again after a restore") {
   Scene scene = slider_scene();
   World world = scene.world();
   world.set_drive(0, {1.5, 0, 0, 0, 0, kInfinity});
