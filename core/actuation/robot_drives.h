@@ -9,6 +9,7 @@
 // tau_wanted is the law at q, v of the tick's start, cut to the effort limit: such a law must be soft enough for the
 // step. A velocity limit V acts as speed control inside a drive does: |r| <= V, and a position drive asks for the rate
 // r + kp/kd (p - q) cut to V. Pure efforts fade to zero in the last 1 % before V; none pushes on beyond it.
+// (Runge-Kutta's stages cannot resolve a fade: there a joint stops short of V by up to a tick's change of velocity.)
 //
 // All memory is State::actuators. exp is called at load only, sine only for targets that are sines.
 #pragma once

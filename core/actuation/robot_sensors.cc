@@ -112,6 +112,10 @@ void RobotSensors::read_force_torque(const Model& model, std::uint32_t i, const 
 void RobotSensors::read_contact(const Model& model, const SensorSpec& s, const TickForces& forces,
                                 double* out) const noexcept {
   const LinkFrame& frame = model.frames[s.frame];
+  if (frame.shape_count == model.bodies[frame.body].shape_count) {
+    put(forces.contact[frame.body].force + forces.impulse[frame.body].force / model.step, out);
+    return;
+  }
   const auto has = [&](std::uint32_t shape) { return shape - frame.first_shape < frame.shape_count; };
   Vec3 sum = Vec3::Zero();
   for (std::uint32_t i = 0; i < forces.contacts.manifold_count; ++i) {
@@ -120,7 +124,6 @@ void RobotSensors::read_contact(const Model& model, const SensorSpec& s, const T
     if (sign == 0) continue;
     for (std::uint32_t k = 0; k < m.count; ++k) sum += sign * forces.on_points[m.first + k].force;
   }
-  if (frame.shape_count == model.bodies[frame.body].shape_count) sum += forces.impulse[frame.body].force / model.step;
   put(sum, out);
 }
 

@@ -8,8 +8,8 @@
 //                                                           gravity, contacts, impacts and applied forces (Newton,
 //                                                           Euler)
 //   contact       F [N]                                     sum of the contact forces on the frame's shapes, in W, mean
-//                                                           over the tick; with impacts when all shapes of the body are
-//                                                           the frame's
+//                                                           over the tick, with impacts; where other links' shapes are
+//                                                           merged into the body: the forces of World::contact_force()
 // Noise is a function of the sensor's seed, the tick and the value's number: no state, and a restored run repeats it.
 #pragma once
 
