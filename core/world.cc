@@ -310,6 +310,7 @@ bool World::restore(const State& state) noexcept {
     return false;
   }
   state_ = state;
+  update_links(*model_, kinematics_, state_);  // the joints decide, whatever a caller wrote for links
   contact_model_ = contact_models_[kind].get();
   measure_at_rest();
   return true;
