@@ -8,6 +8,7 @@
 #include "core/contact/bottom_points.h"
 #include "core/contact/impact_simultaneous.h"
 #include "core/contact/implicit_step.h"
+#include "core/contact/linear_friction.h"
 #include "core/dynamics/integrator.h"
 #include "core/dynamics/robot_step.h"
 
@@ -204,6 +205,8 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     c.mu_dynamic = friction.mu_dynamic;
     c.viscous = friction.viscous;
     c.stribeck_velocity = friction.stribeck_velocity;
+    c.linear_friction = friction_ == FrictionLaw::linear_system && tick.model.integrator != Integrator::rk4 &&
+                        tick.kinematics.bodies[c.a].robot == nullptr && tick.kinematics.bodies[c.b].robot == nullptr;
     c.was_slipping = memory.slipping != 0;
     c.slipped = false;  // all of it is set: arena memory has no past
     c.normal_force = 0;
@@ -232,7 +235,8 @@ class PenaltyForceLaw final : public ForceLaw {
         state_(state),
         contacts_(contacts),
         count_(count),
-        stage_(tick.arena.take<StageBody>(state.body_count())) {}
+        stage_(tick.arena.take<StageBody>(state.body_count())),
+        linear_(tick, contacts, count) {}
 
   void evaluate(const double* q, const double* v, SpatialForce* F) noexcept override {
     std::copy(tick_.applied, tick_.applied + state_.body_count(), F);
@@ -246,6 +250,7 @@ class PenaltyForceLaw final : public ForceLaw {
       c.h_moved = h_stage_;
       c.was_slipping = c.slipped;
     }
+    linear_.add(stage_, h_stage_, F, first_ ? tick_.contact_force : nullptr);
     first_ = false;
   }
 
@@ -269,6 +274,7 @@ class PenaltyForceLaw final : public ForceLaw {
   PenaltyContact* contacts_;
   std::uint32_t count_;
   StageBody* stage_;
+  LinearFriction linear_;
   bool first_ = true;
 };
 

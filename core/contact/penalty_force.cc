@@ -32,11 +32,7 @@ PatchFriction friction(PenaltyContact& c, Vec3& stretch, double& twist, const Ve
   PatchFriction f{-c.kp * stretch - c.kv * v_t, -radius2 * (c.kp * twist + c.kv * w_n)};
   const double turning2 = radius2 > 0 ? f.moment * f.moment / radius2 : 0.0;
   const double size2 = f.force.squaredNorm() + turning2;
-  double mu = c.mu_dynamic;
-  if (c.stribeck_velocity > 0) {
-    const double speed2 = v_t.squaredNorm() + radius2 * w_n * w_n;
-    mu += (c.mu_static - c.mu_dynamic) * std::exp(-speed2 / (c.stribeck_velocity * c.stribeck_velocity));
-  }
+  const double mu = sliding_friction(c, v_t.squaredNorm() + radius2 * w_n * w_n);
   const double stick = (c.was_slipping ? mu : c.mu_static) * N;
   c.slipped = size2 > stick * stick;
   if (c.slipped) {
@@ -69,6 +65,11 @@ void share_force(const PenaltyContact& c, const Vec3& force, double sum, double 
 }
 
 }  // namespace
+
+double sliding_friction(const PenaltyContact& c, double speed2) noexcept {
+  if (c.stribeck_velocity <= 0) return c.mu_dynamic;
+  return c.mu_dynamic + (c.mu_static - c.mu_dynamic) * std::exp(-speed2 / (c.stribeck_velocity * c.stribeck_velocity));
+}
 
 void evaluate(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
               SpatialForce& F_B, SpatialForce* point_force) noexcept {
@@ -106,8 +107,13 @@ void evaluate(StageKind kind, PenaltyContact& c, const StageBody& a, const Stage
   const Vec3 centre = s.Np / s.N;
   Vec3 force = N * nhat;
   double moment = 0;
-  if (c.mu_static > 0 || c.viscous > 0) {
-    const double radius2 = std::max(0.0, s.Nd2 / s.N - centre.squaredNorm());
+  const double radius2 = std::max(0.0, s.Nd2 / s.N - centre.squaredNorm());
+  c.centre = centre, c.radius2 = radius2;
+  if (c.linear_friction) {
+    c.normal_force = N;
+    const Vec3 v_c = v_ref + dw.cross(centre);
+    force -= c.viscous * (v_c - nhat.dot(v_c) * nhat);
+  } else if (c.mu_static > 0 || c.viscous > 0) {
     const Vec3 v_c = v_ref + dw.cross(centre);
     const Vec3 v_t = v_c - nhat.dot(v_c) * nhat;
     const double w_n = nhat.dot(dw);

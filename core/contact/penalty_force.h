@@ -26,14 +26,21 @@ struct PenaltyContact {
   double mu_static, mu_dynamic;
   bool was_slipping;  // then the dynamic value is also the limit of sticking
   double viscous, stribeck_velocity;
-  Vec3 stretch;    // drawn on by h_moved * velocity at each evaluation but trials, clipped to the cone [m]
-  double twist;    // the same [rad]
-  double h_moved;  // length of the substep before [s]; 0 for a new contact
+  bool linear_friction;  // by linear_friction.h instead of the springs: evaluate() leaves friction out
+  Vec3 stretch;          // drawn on by h_moved * velocity at each evaluation but trials, clipped to the cone [m]
+  double twist;          // the same [rad]
+  double h_moved;        // length of the substep before [s]; 0 for a new contact
   // Outputs of the last evaluation.
   double normal_force;   // sum over points [N]
   std::uint32_t active;  // points with non-zero force (r of eq. 1)
   bool slipped;
+  Vec3 centre;     // pressure centre from p_ref [m]
+  double radius2;  // mean square distance of the pressure from it [m^2]
 };
+
+// The dynamic coefficient of friction at this speed: Stribeck's curve. speed2: square of the slip at the pressure
+// centre plus that of the spin times the patch's radius [m^2/s^2].
+double sliding_friction(const PenaltyContact& c, double speed2) noexcept;
 
 // A body at one evaluation: position and velocity, and how far its points have moved since the start of the tick.
 struct StageBody {
