@@ -3,7 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/dynamics/robot_sweep.h"
+
 namespace tactus {
+
+// A side that is a link: slip = Y^T u of its robot's half velocities, 3 columns a row; none for other bodies.
+struct LinkRows {
+  std::uint32_t count = 0;
+  const DofIndex* dofs = nullptr;
+  const double* Y = nullptr;
+  std::uint32_t first_v = 0;
+};
 
 struct FrictionRow {
   PenaltyContact* contact;
@@ -11,8 +21,9 @@ struct FrictionRow {
   Vec3 r_a, r_b;         // pressure centre from the mass centres, in W
   double radius, limit;  // R [m], mu N of sticking [N]
   double sliding;        // mu N of sliding [N]
-  bool solved;           // an unknown of this round; else x stands
-  Vec3 x;                // F1, F2, M / R [N]
+  LinkRows link_a, link_b;
+  bool solved;  // an unknown of this round; else x stands
+  Vec3 x;       // F1, F2, M / R [N]
   Vec3 residual, direction, image;
 };
 
@@ -29,14 +40,18 @@ Vec3 force_of(const FrictionRow& row, const Vec3& x) noexcept {
 
 }  // namespace
 
-LinearFriction::LinearFriction(const Tick& tick, PenaltyContact* contacts, std::uint32_t count) noexcept
-    : tick_(tick), contacts_(contacts), contact_count_(count) {
+LinearFriction::LinearFriction(const Tick& tick, const State& state, PenaltyContact* contacts,
+                               std::uint32_t count) noexcept
+    : tick_(tick), state_(state), contacts_(contacts), contact_count_(count) {
   std::uint32_t chosen = 0;
   for (std::uint32_t i = 0; i < count; ++i) chosen += contacts[i].linear_friction ? 1 : 0;
   if (chosen == 0) return;
   rows_ = tick.arena.take<FrictionRow>(chosen);
-  free_ = tick.arena.take<SpatialVelocity>(tick.model.bodies.size());
-  trial_ = tick.arena.take<SpatialVelocity>(tick.model.bodies.size());
+  for (Motion* motion : {&free_, &trial_}) {
+    motion->bodies = tick.arena.take<SpatialVelocity>(tick.model.bodies.size());
+    motion->half = tick.arena.take<double>(tick.model.joint_v0.size());
+  }
+  solvable_ = tick.arena.take<bool>(tick.model.robots.size());
 }
 
 // The contacts that push, with their bases; relaxed springs, in case the contact is not chosen in the next tick.
@@ -57,10 +72,19 @@ void LinearFriction::collect(const StageBody* stage) noexcept {
     row.radius = std::sqrt(c.radius2);
     row.solved = true;
     row.x.setZero();
+    const Vec3 p_WC = c.p_ref + c.centre;
+    row.link_a = link_rows(c.a, row, p_WC, 1);
+    row.link_b = link_rows(c.b, row, p_WC, -1);
   }
 }
 
-void LinearFriction::accelerate(const FrictionRow& row, const Vec3& x, SpatialVelocity* bodies) const noexcept {
+void LinearFriction::accelerate(const FrictionRow& row, const Vec3& x, const Motion& motion) const noexcept {
+  for (const LinkRows* link : {&row.link_a, &row.link_b}) {
+    for (std::uint32_t i = 0; i < link->count; ++i) {
+      motion.half[link->first_v + link->dofs[i]] += x.dot(Eigen::Map<const Vec3>(link->Y + 3 * i));
+    }
+  }
+  SpatialVelocity* bodies = motion.bodies;
   const PenaltyContact& c = *row.contact;
   const BodyKinematics &a = tick_.kinematics.bodies[c.a], &b = tick_.kinematics.bodies[c.b];
   const Vec3 force = force_of(row, x), turn = (row.radius * x[2]) * c.nhat_BA_W;
@@ -70,18 +94,73 @@ void LinearFriction::accelerate(const FrictionRow& row, const Vec3& x, SpatialVe
   bodies[c.b].w -= b.inv_I_W * (row.r_b.cross(force) + turn);
 }
 
-Vec3 LinearFriction::slip(const FrictionRow& row, const SpatialVelocity* bodies) const noexcept {
+Vec3 LinearFriction::slip(const FrictionRow& row, const Motion& motion) const noexcept {
   const PenaltyContact& c = *row.contact;
-  const SpatialVelocity &a = bodies[c.a], &b = bodies[c.b];
+  const SpatialVelocity &a = motion.bodies[c.a], &b = motion.bodies[c.b];
   const Vec3 v = a.v + a.w.cross(row.r_a) - b.v - b.w.cross(row.r_b);
-  return {row.t1.dot(v), row.t2.dot(v), row.radius * c.nhat_BA_W.dot(a.w - b.w)};
+  Vec3 out(row.t1.dot(v), row.t2.dot(v), row.radius * c.nhat_BA_W.dot(a.w - b.w));
+  for (const LinkRows* link : {&row.link_a, &row.link_b}) {
+    for (std::uint32_t i = 0; i < link->count; ++i) {
+      out += motion.half[link->first_v + link->dofs[i]] * Eigen::Map<const Vec3>(link->Y + 3 * i);
+    }
+  }
+  return out;
 }
 
-void LinearFriction::clear(SpatialVelocity* bodies) const noexcept {
+void LinearFriction::clear(const Motion& motion) const noexcept {
   for (std::uint32_t i = 0; i < count_; ++i) {
     const PenaltyContact& c = *rows_[i].contact;
-    bodies[c.a] = bodies[c.b] = SpatialVelocity{};
+    motion.bodies[c.a] = motion.bodies[c.b] = SpatialVelocity{};
   }
+  std::fill_n(motion.half, tick_.model.joint_v0.size(), 0.0);
+}
+
+// Robots as they end the step without the unknown forces: damping and drives as step_robots() takes them. After it the
+// factors are those of the step, and half responses can be asked for.
+void LinearFriction::load_robots(double h, const SpatialForce* F) noexcept {
+  const Parameters& parameters = tick_.parameters;
+  const StopLaw stop{parameters.gains.alpha, parameters.gains.beta, parameters.overlap_relax_speed};
+  for (const auto& each : tick_.kinematics.robots) {
+    Tree& tree = *each;
+    const Robot& robot = tree.robot();
+    double* half = free_.half + robot.first_v;
+    std::fill_n(half, robot.v_count, 0.0);
+    solvable_[&each - tick_.kinematics.robots.data()] = false;
+    if (robot_frozen(tick_.model, state_, robot)) continue;
+    const std::size_t mark = tick_.arena.used();
+    tree.positions(state_);
+    tree.velocities(state_);
+    tree.mass_matrix();
+    RobotSweep sweep;
+    if (start_sweep(tick_.model, state_, tree, parameters.gravity_W, tick_.drives + robot.first_v, F, h, stop,
+                    tick_.arena, sweep)) {
+      predict(sweep);
+      for (DofIndex d = 0; d < robot.v_count; ++d) half[d] = sweep.u[d] / h;
+      solvable_[&each - tick_.kinematics.robots.data()] = true;
+    }
+    tick_.arena.rewind(mark);
+  }
+}
+
+LinkRows LinearFriction::link_rows(BodyIndex body, const FrictionRow& row, const Vec3& p_WC, double sign) noexcept {
+  const BodyKinematics& k = tick_.kinematics.bodies[body];
+  if (k.robot == nullptr) return {};
+  const Robot& robot = k.robot->robot();
+  if (!solvable_[tick_.model.joints[robot.first_joint].robot]) return {};
+  const auto dofs = k.robot->reach(k.link);
+  auto* Y = tick_.arena.take<double>(3 * dofs.size());
+  const std::size_t mark = tick_.arena.used();
+  auto* all = tick_.arena.take<double>(6 * dofs.size());
+  Mat3 E;
+  E << row.t1, row.t2, row.contact->nhat_BA_W;
+  k.robot->half_response(k.link, p_WC, E, all);
+  for (std::size_t i = 0; i < dofs.size(); ++i) {
+    Y[3 * i] = sign * all[6 * i];
+    Y[3 * i + 1] = sign * all[6 * i + 1];
+    Y[3 * i + 2] = sign * row.radius * all[6 * i + 5];
+  }
+  tick_.arena.rewind(mark);
+  return {static_cast<std::uint32_t>(dofs.size()), dofs.data(), Y, robot.first_v};
 }
 
 // b, and the limits of each contact, which may depend on how fast it slips.
@@ -89,7 +168,9 @@ void LinearFriction::load(const StageBody* stage, double h, const SpatialForce* 
   for (std::uint32_t i = 0; i < count_; ++i) {
     for (const BodyIndex body : {rows_[i].contact->a, rows_[i].contact->b}) {
       const BodyKinematics& k = tick_.kinematics.bodies[body];
-      SpatialVelocity& out = free_[body];
+      SpatialVelocity& out = free_.bodies[body];
+      out = SpatialVelocity{};
+      if (k.robot != nullptr) continue;
       out.v = stage[body].v / h, out.w = stage[body].w / h;
       if (k.inv_mass == 0) continue;
       out.v += k.inv_mass * F[body].force + tick_.model.bodies[body].gravity_scale * tick_.parameters.gravity_W;
@@ -171,6 +252,8 @@ bool LinearFriction::clip(bool last) noexcept {
 
 void LinearFriction::add(const StageBody* stage, double h, SpatialForce* F, SpatialForce* points) noexcept {
   if (rows_ == nullptr) return;
+  const std::size_t mark = tick_.arena.used();
+  load_robots(h, F);
   collect(stage);
   load(stage, h, F);
   for (int round = 0; round < kRounds; ++round) {
@@ -191,6 +274,7 @@ void LinearFriction::add(const StageBody* stage, double h, SpatialForce* F, Spat
       f += (c.nhat_BA_W.dot(f) / c.normal_force) * force;
     }
   }
+  tick_.arena.rewind(mark);
 }
 
 }  // namespace tactus

@@ -205,8 +205,7 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     c.mu_dynamic = friction.mu_dynamic;
     c.viscous = friction.viscous;
     c.stribeck_velocity = friction.stribeck_velocity;
-    c.linear_friction = friction_ == FrictionLaw::linear_system && tick.model.integrator != Integrator::rk4 &&
-                        tick.kinematics.bodies[c.a].robot == nullptr && tick.kinematics.bodies[c.b].robot == nullptr;
+    c.linear_friction = friction.law == FrictionLaw::linear_system && tick.model.integrator != Integrator::rk4;
     c.was_slipping = memory.slipping != 0;
     c.slipped = false;  // all of it is set: arena memory has no past
     c.normal_force = 0;
@@ -236,7 +235,7 @@ class PenaltyForceLaw final : public ForceLaw {
         contacts_(contacts),
         count_(count),
         stage_(tick.arena.take<StageBody>(state.body_count())),
-        linear_(tick, contacts, count) {}
+        linear_(tick, state, contacts, count) {}
 
   void evaluate(const double* q, const double* v, SpatialForce* F) noexcept override {
     std::copy(tick_.applied, tick_.applied + state_.body_count(), F);

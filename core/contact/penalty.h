@@ -7,17 +7,12 @@
 
 namespace tactus {
 
-// What holds a contact of the explicit law against slip: a spring-damper, or the linear system of III-B
-// (linear_friction.h; not with RK4, nor at links of robots, which keep the springs).
-enum class FrictionLaw : std::uint8_t { springs, linear_system };
-
 // Models `penalty` (all bottom points) and `deepest` (the deepest point only). One tick: phases of Fig. 2 -> impacts ->
 // gains -> forces -> integrate -> what pairs remember. O(N lg N) in the points of a manifold, linear in manifolds and
 // bodies.
 class PenaltyModel final : public ContactModel {
  public:
-  explicit PenaltyModel(bool deepest_only, FrictionLaw friction = FrictionLaw::springs)
-      : deepest_only_(deepest_only), friction_(friction) {}
+  explicit PenaltyModel(bool deepest_only) : deepest_only_(deepest_only) {}
   StepReport advance(const Tick& tick, State& state) noexcept override;
   [[nodiscard]] double margin(const Model& model, const Parameters& parameters) const noexcept override {
     return implicit(model, parameters) ? parameters.contact_margin : 0;
@@ -39,7 +34,6 @@ class PenaltyModel final : public ContactModel {
   void remember(const Tick& tick, State& state, const Scratch& s) const noexcept;
 
   bool deepest_only_;
-  FrictionLaw friction_;
 };
 
 }  // namespace tactus

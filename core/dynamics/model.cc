@@ -13,6 +13,10 @@ const char* to_string(BodyMode mode) noexcept {
   return kNames[static_cast<std::size_t>(mode)];
 }
 
+const char* to_string(FrictionLaw law) noexcept {
+  return law == FrictionLaw::springs ? "springs" : "linear_system";
+}
+
 const char* to_string(Integrator integrator) noexcept {
   return integrator == Integrator::rk4 ? "rk4" : "semi_implicit_euler";
 }
@@ -87,6 +91,7 @@ void combine_materials(Model& model) {
       out.friction.mu_dynamic = std::sqrt(a.friction.mu_dynamic * b.friction.mu_dynamic);
       out.friction.viscous = a.friction.viscous + b.friction.viscous;
       out.friction.stribeck_velocity = std::max(a.friction.stribeck_velocity, b.friction.stribeck_velocity);
+      out.friction.law = std::max(a.friction.law, b.friction.law);
       out.friction.rolling = std::max(a.friction.rolling, b.friction.rolling);
     }
   }

@@ -83,11 +83,15 @@ struct Gains {
   bool divide_by_points = true;                       // eq. 1's division by r
 };
 
+enum class FrictionLaw : std::uint8_t { springs, linear_system };  // linear_system: III-B, explicit gains only
+const char* to_string(FrictionLaw law) noexcept;
+
 struct Friction {
   double mu_static = 0.5, mu_dynamic = 0.5;
-  double viscous = 0;            // [N s/m]
-  double stribeck_velocity = 0;  // [m/s]; 0 = no Stribeck effect
-  double rolling = 0;            // arm of the rolling resistance: its moment is at most this times the normal force [m]
+  double viscous = 0;                      // [N s/m]
+  double stribeck_velocity = 0;            // [m/s]; 0 = no Stribeck effect
+  FrictionLaw law = FrictionLaw::springs;  // of a pair: linear_system when either material says so
+  double rolling = 0;  // arm of the rolling resistance: its moment is at most this times the normal force [m]
 };
 
 struct Material {

@@ -1,4 +1,6 @@
 // [[material]] and [[material_pair]].
+#include <array>
+
 #include "core/scene/scene_builder.h"
 
 namespace tactus {
@@ -18,6 +20,8 @@ Friction read_friction(StrictTable& table) {
   f.viscous = table.number("viscous_n_s_per_m", kNotNegative, 0.0);
   f.stribeck_velocity = table.number("stribeck_velocity_m_per_s", kNotNegative, 0.0);
   f.rolling = table.number("rolling_friction_m", kNotNegative, 0.0);
+  static constexpr std::array<std::string_view, 2> kLaws{"springs", "linear_system"};
+  if (table.has("friction_law")) f.law = static_cast<FrictionLaw>(table.choice("friction_law", kLaws));
   return f;
 }
 

@@ -334,6 +334,41 @@ TEST_CASE("robot: snapshot and restore give the same bits; steps allocate nothin
   }
 }
 
+// A cart on four wheels whose drives hold them stands on a slope by static friction of its wheels alone.
+TEST_CASE("robot: braked wheels on a slope hold without creep by the linear system of III-B") {
+  const double slope = 0.3;
+  const auto creep = [&](FrictionLaw law) {
+    Scene scene(0.8);
+    scene.model->materials[0].friction.law = law;
+    scene.model->parameters.gains.law = GainLaw::automatic_explicit;
+    scene.set_gravity(test::kGravity * Vec3(std::sin(slope), 0, -std::cos(slope)));
+    scene.add_floor();
+    Model& model = *scene.model;
+    test::add_robot(model, "cart");
+    const BodyIndex base = test::add_link(model, 4, Vec3(0.02, 0.05, 0.06).asDiagonal());
+    test::add_joint(model, JointKind::floating, kNone, base);
+    for (const double x : {-0.2, 0.2}) {
+      for (const double y : {-0.15, 0.15}) {
+        const BodyIndex wheel = add_solid(scene, make_sphere(0.1), 0.5);
+        test::add_joint(model, JointKind::continuous, base, wheel, test::at(x, y, 0), Vec3::UnitY());
+      }
+    }
+    model.joint_q0 = {0, 0, 0.1, 1, 0, 0, 0, 0, 0, 0, 0};
+    World world = scene.world();
+    DofDrive brake;
+    brake.stiffness = 1e4, brake.damping = 1e2;
+    for (DofIndex d = 6; d < 10; ++d) world.set_drive(d, brake);
+    test::run(world, 3000);  // settles
+    const double before = world.state().joint_q[0];
+    test::run(world, 3000);
+    CHECK(world.contacts().manifold_count == 4);
+    CHECK(std::abs(world.state().joint_v[0]) < 1e-3);
+    return world.state().joint_q[0] - before;
+  };
+  CHECK(std::abs(creep(FrictionLaw::linear_system)) < 1e-9);
+  CHECK(std::abs(creep(FrictionLaw::springs)) < 1e-6);
+}
+
 TEST_CASE("robot: one without a solution stands still and is reported") {
   Scene scene;
   scene.add_floor();

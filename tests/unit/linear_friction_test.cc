@@ -23,7 +23,8 @@ using test::Scene;
 class Bench {
  public:
   explicit Bench(Scene scene, FrictionLaw friction = FrictionLaw::linear_system)
-      : model_(std::move(scene.model)), penalty_(false, friction), arena_(1 << 20) {
+      : model_(std::move(scene.model)), penalty_(false), arena_(1 << 20) {
+    for (Material& material : model_->materials) material.friction.law = friction;
     model_->parameters.gains.law = GainLaw::automatic_explicit;
     finish_model(*model_);
     state = initial_state(*model_, 64);
