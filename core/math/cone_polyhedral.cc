@@ -48,6 +48,10 @@ LcpResult PolyhedralCone::solve(const ConeProblem& problem, Vec3* r, const LcpSo
   for (std::uint32_t i = 0; i < problem.count; ++i) {
     r[i] = Vec3::Zero();
     for (std::uint32_t k = 0; k <= directions; ++k) r[i] += z_[i * block + k] * along(k);
+    // What rounding leaves outside the cone, above all where the normal impulse is zero.
+    const double limit = problem.contacts[i].mu * r[i][0];
+    r[i].tail<2>() = limit > 0 ? Eigen::Vector2d(limit * disc_.project(r[i].tail<2>() / limit, nullptr))
+                               : Eigen::Vector2d(Eigen::Vector2d::Zero());
   }
   return result;
 }
