@@ -1,5 +1,6 @@
 #include "tests/bench/mujoco_model.h"
 
+#include <cstdio>
 #include <cstring>
 
 #include "core/check.h"
@@ -19,6 +20,7 @@ Mat3 rotation(const Model& model, const mjData& data, const Joint& joint, const 
 }  // namespace
 
 MujocoModel::MujocoModel(const Model& m, bool contacts) : ours(&m) {
+  mju_user_warning = [](const char* words) { std::fprintf(stderr, "MuJoCo: %s\n", words); };  // else a file here
   const std::string text = mjcf_text(m, contacts);
   // The virtual file system takes a megabyte.
   const auto files = std::make_unique<mjVFS>();

@@ -11,6 +11,10 @@
 #include "tests/bench/depth_meter.h"
 #include "tests/support/real_robots.h"
 
+#ifdef TACTUS_HAS_MUJOCO
+#include <mujoco/mujoco.h>
+#endif
+
 namespace tactus::bench {
 namespace {
 
@@ -42,6 +46,14 @@ std::unique_ptr<Model> loose_links(const Model& model) {
   return out;
 }
 
+std::string mujoco_version() {
+#ifdef TACTUS_HAS_MUJOCO
+  return std::string("; MuJoCo ") + mj_versionString();
+#else
+  return "";
+#endif
+}
+
 struct RobotRow {
   Percentiles cpu_us;
   double depth_mean = 0, depth_max = 0;
@@ -70,6 +82,16 @@ RobotRow drive_robot(const Model& model, EngineKind kind) {
   return row;
 }
 
+// The quickest of three runs: other work on the machine only ever slows one down. All else is the same in each.
+RobotRow drive_robot_thrice(const Model& model, EngineKind kind) {
+  RobotRow best = drive_robot(model, kind);
+  for (int i = 1; i < 3; ++i) {
+    const RobotRow row = drive_robot(model, kind);
+    if (row.cpu_us.median < best.cpu_us.median) best = row;
+  }
+  return best;
+}
+
 // The engines drive the same robot: where its base ends is beside the times.
 void bench_driving(Output& out) {
   std::printf("Driving robots, %d steps: median us a step / mean depth in mm, and where the base ends\n", kSteps);
@@ -80,7 +102,7 @@ void bench_driving(Output& out) {
     double ours = 0, fastest = 0;
     for (const EngineKind kind : kEngines) {
       if (!available(kind)) continue;
-      const RobotRow r = drive_robot(*model, kind);
+      const RobotRow r = drive_robot_thrice(*model, kind);
       const Vec3& p = r.base;
       std::printf("%-14s %-10s %8.2f / %.2g   p99 %.2f, deepest %.2g mm, base at %.4f %.4f %.4f m\n", name.c_str(),
                   to_string(kind), r.cpu_us.median, 1e3 * r.depth_mean, r.cpu_us.p99, 1e3 * r.depth_max, p.x(), p.y(),
@@ -145,7 +167,7 @@ test::Scene chain(int n, bool fan) {
     model.joints.back().damping = 0.01;
     parent = link;
   }
-  model.joint_v0.assign(static_cast<std::size_t>(n), 0.5);
+  model.joint_v0.assign(static_cast<std::size_t>(n), 2.0 / n);
   return scene;
 }
 
@@ -158,7 +180,9 @@ void bench_chains(Output& out) {
     std::vector<std::pair<double, double>> ticks, abas;
     for (const int n : {5, 10, 20, 40, 80}) {
       World world = chain(n, fan).world();
-      const Percentiles tick = time_world(world, 200, 2000, [](const StepReport&) {});
+      std::uint32_t frozen = 0;
+      const Percentiles tick = time_world(world, 0, 2000, [&](const StepReport& r) { frozen += r.bodies_frozen; });
+      if (frozen > 0) throw std::runtime_error("a chain became non-finite");
       test::RobotBench bench(chain(n, fan));
       std::vector<double> tau(static_cast<std::size_t>(n), 0.0), a(tau);
       StepClock clock(2000);
@@ -181,7 +205,7 @@ void bench_chains(Output& out) {
 }
 
 int bench_all(const char* path, const char* filter) {
-  Output out{"# " + machine_line() + "\n", std::regex(filter)};
+  Output out{"# " + machine_line() + mujoco_version() + "\n", std::regex(filter)};
   bench_driving(out);
   bench_real(out);
   bench_chains(out);
