@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/collide/broad_phase.h"
+#include "core/collide/collide_ahead.h"
 #include "core/collide/collide_mesh.h"
 #include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
@@ -78,7 +79,10 @@ World::World(std::unique_ptr<const Model> model, const Limits& limits)
   initial_ = state_;
   resize(*model_, kinematics_);
   broad_phase_ = std::make_unique<BroadPhase>(broad_shapes(*model_), model_->no_collision, limits.pairs);
-  for (const ContactModelKind kind : kAllModels) contact_models_.push_back(make_contact_model(kind));
+  contact_models_.resize(std::size(kAllModels));
+  for (const ContactModelKind kind : {ContactModelKind::penalty, ContactModelKind::deepest, state_.contact_model}) {
+    prepare_model(kind);
+  }
   contact_model_ = contact_models_[static_cast<std::size_t>(state_.contact_model)].get();
   const std::size_t n = model_->bodies.size(), points = static_cast<std::size_t>(limits.pairs) * limits.points_per_pair;
   applied_.resize(n);
@@ -95,6 +99,7 @@ World::World(std::unique_ptr<const Model> model, const Limits& limits)
   raw_points_.resize(limits.raw_points_per_pair);
   chosen_.resize(most_points(*model_, limits));
   pair_scratch_.resize(limits.pairs);
+  reach_.resize(model_->shapes.size());
   if (has_meshes(*model_)) {
     TACTUS_ASSERT(limits.patches_per_pair >= 1 && limits.patches_per_pair <= kMaxMeshPatches);
     TACTUS_ASSERT(limits.mesh_points_per_pair >= 64);
@@ -123,6 +128,7 @@ StepReport World::step() noexcept {
   StepReport found;
   compute_kinematics(*model_, state_, kinematics_);
   const double margin = contact_model_->margin(*model_, parameters_);
+  if (contact_model_->looks_ahead()) find_reach();
   if (margin > 0) {
     for (Aabb& box : kinematics_.boxes) box.lo.array() -= margin, box.hi.array() += margin;
   }
@@ -139,13 +145,39 @@ StepReport World::step() noexcept {
   StepReport report = contact_model_->advance(tick, state_);
   report.contacts = found.contacts;
   report.manifolds = contacts_.manifold_count;
-  report.points_dropped = found.points_dropped;
+  report.points_dropped += found.points_dropped;
   report.pairs_dropped = found.pairs_dropped;
   report.depth_max = found.depth_max;
   finish(report);
   measure(contacts_);
   std::fill(applied_.begin(), applied_.end(), SpatialForce{});
   return report;
+}
+
+// What each shape may travel in this step, by its velocity, gravity and the applied force, and boxes that much larger:
+// whatever two shapes could close within the step is then seen.
+void World::find_reach() noexcept {
+  const double h = model_->step;
+  for (std::size_t s = 0; s < model_->shapes.size(); ++s) {
+    const BodyIndex b = model_->shapes[s].body;
+    const Body& body = model_->bodies[b];
+    const BodyKinematics& k = kinematics_.bodies[b];
+    Aabb& box = kinematics_.boxes[s];
+    double travel = 0.5 * parameters_.detection_distance;
+    if (travel == 0) {
+      const Vec3 extent = 0.5 * (box.hi - box.lo), centre = 0.5 * (box.hi + box.lo) - k.X_WBcm.p;
+      const bool bounded = model_->shapes[s].shape.kind != ShapeKind::half_space;
+      const double arm = bounded ? extent.norm() + centre.norm() : 0.0;
+      const double rate = 2 * M_PI * body.motion.frequency;
+      double speed = state_.v_WBcm(b).norm() + rate * body.motion.amplitude_W.norm();
+      if (moves(k)) speed += h * parameters_.gravity_W.norm() * std::abs(body.gravity_scale);
+      speed += h * k.inv_mass * applied_[b].force.norm();
+      const double turn = state_.w_WB(b).norm() + rate * body.motion.angle_amplitude_W.norm();
+      travel = parameters_.contact_margin + h * (speed + arm * turn);
+    }
+    reach_[s] = travel;
+    box.lo.array() -= travel, box.hi.array() += travel;
+  }
 }
 
 // Broad phase, pair memory, narrow phase. Fills contacts_.
@@ -155,14 +187,15 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
   if (mesh_scratch_) keys = add_patches(keys, report);
   state_.pairs.match(keys, pair_scratch_.data());
   contacts_.manifold_count = contacts_.point_count = 0;
+  const bool ahead = contact_model_->looks_ahead();
   for (std::uint32_t i = 0; i < keys.size(); ++i) {
     const std::uint32_t a = keys[i].shape_a, b = keys[i].shape_b;
     const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
     const Frame &X_WA = kinematics_.X_WS[a], &X_WB = kinematics_.X_WS[b];
     if (is_mesh_pair(shape_a, shape_b)) {
       MeshContacts found;
-      collide_mesh(shape_a, X_WA, shape_b, X_WB, margin, &state_.pairs[i], limits_.patches_per_pair, *mesh_scratch_,
-                   found);
+      collide_mesh(shape_a, X_WA, shape_b, X_WB, ahead ? reach_[a] + reach_[b] : margin, &state_.pairs[i],
+                   limits_.patches_per_pair, *mesh_scratch_, found);
       report.points_dropped += found.dropped;
       for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(i + k, found.patch[k], report);
       i += limits_.patches_per_pair - 1;
@@ -171,6 +204,11 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     ContactBuffer buffer{raw_points_.data(), limits_.raw_points_per_pair};
     PairRecord& record = state_.pairs[i];
     const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
+    if (ahead) {
+      collide_ahead(shape_a, X_WA, shape_b, X_WB, reach_[a] + reach_[b], record.witness, buffer);
+      add_manifold(i, buffer, report);
+      continue;
+    }
     collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
     add_manifold(i, buffer, report);
   }
@@ -285,7 +323,14 @@ void World::finish(StepReport& report) noexcept {
 }
 
 bool World::has_model(ContactModelKind kind) noexcept {
-  return kind == ContactModelKind::penalty || kind == ContactModelKind::deepest;
+  return kind == ContactModelKind::penalty || kind == ContactModelKind::deepest || kind == ContactModelKind::st ||
+         kind == ContactModelKind::ap;
+}
+
+bool World::prepare_model(ContactModelKind kind) {
+  std::unique_ptr<ContactModel>& slot = contact_models_[static_cast<std::size_t>(kind)];
+  if (!slot) slot = make_contact_model(kind, *model_, limits_);
+  return slot != nullptr;
 }
 
 bool World::set_model(ContactModelKind kind) noexcept {

@@ -73,13 +73,17 @@ class World {
   StepReport step() noexcept;
 
   // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this
-  // build.
+  // build, or without memory yet (prepare_model).
   bool set_model(ContactModelKind kind) noexcept;
+  // Takes the memory of a model, so that set_model() and restore() may choose it; not on the tick thread. The scene's
+  // own model and the penalty models have theirs from the start. False: not in this build.
+  bool prepare_model(ContactModelKind kind);
   [[nodiscard]] static bool has_model(ContactModelKind kind) noexcept;
   // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
   // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
-  // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s. False: unknown key or a value out of
-  // range; nothing changed. Not for the tick thread (parses text).
+  // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s, friction_directions,
+  // detection_distance_m. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses
+  // text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
   // All keys with their present values, as parse_parameter reads them.
   static std::vector<std::pair<std::string, std::string>> list_parameters(const Parameters& parameters);
@@ -109,6 +113,7 @@ class World {
   [[nodiscard]] bool deserialise(std::span<const std::uint8_t> bytes, State& out) const;
 
  private:
+  void find_reach() noexcept;
   void find_contacts(double margin, StepReport& report) noexcept;
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
@@ -140,6 +145,7 @@ class World {
   std::vector<std::uint32_t> chosen_;
   std::vector<SpatialForce> contact_forces_;
   std::vector<PairRecord> pair_scratch_;
+  std::vector<double> reach_;                  // per shape: what it may travel in this step, for models that look ahead
   std::unique_ptr<MeshScratch> mesh_scratch_;  // null: no shape is a mesh
   std::vector<PairKey> patch_keys_;
   ContactSet contacts_;

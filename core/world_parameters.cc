@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/dynamics/state_bytes.h"
+#include "core/math/cone_problem.h"
 #include "core/world.h"
 
 namespace tactus {
@@ -86,6 +87,13 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
     ok = parse_word(value, kImpacts, next.impacts);
   } else if (key == "restitution_law") {
     ok = parse_word(value, kRestitutionLaws, next.restitution_law);
+  } else if (key == "friction_directions") {
+    double n = 0;
+    ok = parse_numbers(value, &n, 1) && (n == 0 || (n >= 4 && n <= kConeDirectionsMax && std::fmod(n, 2) == 0));
+    if (ok) next.friction_directions = static_cast<std::uint32_t>(n);
+  } else if (key == "detection_distance_m") {
+    ok = parse_numbers(value, &next.detection_distance, 1) && next.detection_distance >= 0 &&
+         next.detection_distance <= 10;
   } else if (key == "gravity_m_per_s2") {
     ok = parse_numbers(value, next.gravity_W.data(), 3) && next.gravity_W.norm() <= 1000;
   } else {
@@ -126,7 +134,9 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
           {"restitution_law", std::string(kRestitutionLaws[static_cast<std::size_t>(p.restitution_law)])},
           {"impact_epsilon_m_per_s", number(p.impact_epsilon)},
           {"overlap_relax_time_s", number(p.overlap_relax_time)},
-          {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)}};
+          {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)},
+          {"friction_directions", number(p.friction_directions)},
+          {"detection_distance_m", number(p.detection_distance)}};
 }
 
 std::vector<std::uint8_t> World::serialise(const State& state) const {

@@ -65,6 +65,8 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
       {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
       {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
+      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
+      {"limits.problem_rows", &l.problem_rows, 64, 4096},
       {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},

@@ -1,15 +1,20 @@
 #include "core/contact/contact_model.h"
 
 #include "core/contact/penalty.h"
+#include "core/contact/time_stepper.h"
 
 namespace tactus {
 
-std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind) {
+std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Model& model, const Limits& limits) {
   switch (kind) {
     case ContactModelKind::penalty:
       return std::make_unique<PenaltyModel>(false);
     case ContactModelKind::deepest:
       return std::make_unique<PenaltyModel>(true);
+    case ContactModelKind::st:
+      return make_stewart_trinkle(model, limits);
+    case ContactModelKind::ap:
+      return make_anitescu_potra(model, limits);
     default:
       return nullptr;
   }

@@ -19,11 +19,14 @@ namespace tactus {
 struct StepReport {
   std::uint32_t contacts = 0;  // points in overlap that collision kept
   std::uint32_t manifolds = 0;
-  std::uint32_t points_dropped = 0;    // over Limits::points_per_pair (or its raw stage)
-  std::uint32_t pairs_dropped = 0;     // over Limits::pairs
-  std::uint32_t impacts = 0;           // manifolds that got an impulse
-  std::uint32_t sweeps_exhausted = 0;  // 1: impact sweeps stopped at the limit
-  std::uint32_t solver_failures = 0;   // systems that could not be solved; robots among them stood still in this tick
+  std::uint32_t points_dropped = 0;     // over Limits::points_per_pair (or its raw stage)
+  std::uint32_t pairs_dropped = 0;      // over Limits::pairs
+  std::uint32_t impacts = 0;            // manifolds that got an impulse
+  std::uint32_t sweeps_exhausted = 0;   // 1: impact sweeps stopped at the limit
+  std::uint32_t solver_failures = 0;    // systems that could not be solved; robots among them stood still in this tick
+  std::uint32_t solver_fallbacks = 0;   // time steppers: islands of contacts that the first method did not solve
+  std::uint32_t solver_iterations = 0;  // time steppers: factorisations
+  double solver_residual = 0;           // time steppers: worst complementarity residual, relative
   std::uint32_t robot_contacts_dropped = 0;  // over Limits::robot_contacts
   std::uint32_t bodies_frozen = 0;           // this tick
   BodyIndex frozen_body = kNoBody;           // one of them
@@ -62,10 +65,13 @@ class ContactModel {
     (void)model, (void)parameters;
     return 0;
   }
+  // True: all pairs are shown to advance() across the gap that they could close within the step, with points of
+  // negative depth (collide_ahead.h).
+  [[nodiscard]] virtual bool looks_ahead() const noexcept { return false; }
   [[nodiscard]] virtual ContactModelKind kind() const noexcept = 0;
 };
 
-// nullptr for a model that this build does not have.
-std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind);
+// nullptr for a model that this build does not have. The time steppers take all their memory here, from the limits.
+std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Model& model, const Limits& limits);
 
 }  // namespace tactus

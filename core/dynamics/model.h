@@ -129,7 +129,9 @@ struct Parameters {
   double impact_epsilon = 1e-3;       // Fig. 2: a new contact that approaches faster is an impact [m/s]
   double overlap_relax_time = 0.005;  // an overlap found at first contact is worked off with this time constant [s] ...
   double overlap_relax_speed = 1.0;   // ... but never faster than this [m/s]
-  double contact_margin = 1e-4;       // automatic gains: a pair that touched is seen across a gap up to this [m]
+  std::uint32_t friction_directions = 0;  // time steppers: corners of the friction cone, even, 4..32; 0: the round cone
+  double detection_distance = 0;  // time steppers: gaps seen [m]; 0: what both can travel in a step. ap: active within
+  double contact_margin = 1e-4;   // automatic gains: a pair that touched is seen across a gap up to this [m]
 };
 
 struct Model {

@@ -33,7 +33,7 @@ struct ConeProblem {
   std::uint32_t half_size = 0;   // of y
   std::uint32_t directions = 0;  // 0: the round cone; else even, 4 to kConeDirectionsMax
 };
-inline constexpr std::uint32_t kConeDirectionsMax = 16;
+inline constexpr std::uint32_t kConeDirectionsMax = 32;
 
 struct ConeResult {
   LcpStatus status = LcpStatus::work_limit;  // solved, work_limit or not_finite

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/math/cone_problem.h"
 #include "core/scene/robot_spec.h"
 #include "core/scene/scene_builder.h"
 #include "core/scene/strict_table.h"
@@ -46,8 +47,9 @@ void override_entry(toml::table& table, const std::string& key, const std::strin
 
 // The scene's own scalars that --set may replace as well, with a value of their type.
 void add_missing_scalar(toml::table& root, const std::string& key) {
-  for (const char* number : {"step_s", "settle_s", "duration_s", "seed", "impact_epsilon_m_per_s",
-                             "overlap_relax_time_s", "overlap_relax_speed_m_per_s"})
+  for (const char* number :
+       {"step_s", "settle_s", "duration_s", "seed", "impact_epsilon_m_per_s", "overlap_relax_time_s",
+        "overlap_relax_speed_m_per_s", "friction_directions", "detection_distance_m"})
     if (key == number && !root.contains(key)) root.insert(key, 0);
   for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title"})
     if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
@@ -126,6 +128,15 @@ void read_impacts(StrictTable& root, Parameters& p) {
   p.impact_epsilon = root.number("impact_epsilon_m_per_s", kNotNegative, p.impact_epsilon);
 }
 
+// Of the time steppers.
+void read_contact_problem(StrictTable& root, Parameters& p) {
+  const auto directions = root.integer("friction_directions", 0, kConeDirectionsMax, 0);
+  if (directions % 2 != 0 || directions == 2)
+    root.fail_expected("friction_directions", "0 (the round cone) or an even number from 4 to 32");
+  p.friction_directions = static_cast<std::uint32_t>(directions);
+  p.detection_distance = root.number("detection_distance_m", Range{0, 10, false, false}, p.detection_distance);
+}
+
 void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   static constexpr std::array<std::string_view, 7> kModels{"penalty", "deepest", "lcp", "st", "ap", "lnc", "peg"};
   static constexpr std::array<std::string_view, 2> kIntegrators{"semi_implicit_euler", "rk4"};
@@ -144,6 +155,7 @@ void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   p.gravity_W = root.vec3("gravity_m_per_s2", model.planar ? Vec3(0, -9.81, 0) : Vec3(0, 0, -9.81));
   if (model.planar && p.gravity_W.z() != 0)
     root.fail("gravity_m_per_s2", "found gravity along z, expected z = 0 in a planar scene (its plane is x-y)");
+  read_contact_problem(root, p);
   p.overlap_relax_time = root.number("overlap_relax_time_s", kPositive, p.overlap_relax_time);
   p.overlap_relax_speed = root.number("overlap_relax_speed_m_per_s", kPositive, p.overlap_relax_speed);
 }

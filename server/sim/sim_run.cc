@@ -32,6 +32,8 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
     const double energy = kinetic_energy(model, world.state());
     result.contacts_dropped += report.points_dropped + report.pairs_dropped + report.robot_contacts_dropped;
     result.solver_failures += report.solver_failures;
+    result.solver_fallbacks += report.solver_fallbacks;
+    result.solver_residual_max = std::max(result.solver_residual_max, report.solver_residual);
     result.bodies_frozen += report.bodies_frozen;
     if (i >= settled) {
       result.penetration_mean += report.depth_max;

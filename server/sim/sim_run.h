@@ -37,7 +37,8 @@ struct SimResult {
   double energy_mean = 0, energy_final = 0;           // kinetic
   double mechanical_start = 0, mechanical_final = 0;  // with potential energy; the drift of a system without losses
   double contacts_mean = 0;
-  std::uint64_t contacts_dropped = 0, solver_failures = 0;  // over all steps
+  std::uint64_t contacts_dropped = 0, solver_failures = 0, solver_fallbacks = 0;  // over all steps
+  double solver_residual_max = 0;
   std::uint32_t bodies_frozen = 0;
   std::uint64_t state_hash = 0;
 };

@@ -107,7 +107,7 @@ std::string everything(const ServerConfig& c) {
       << ' ' << l.bodies << ' ' << l.shapes << ' ' << l.pairs << ' ' << l.points_per_pair << ' '
       << l.raw_points_per_pair << ' ' << l.patches_per_pair << ' ' << l.mesh_points_per_pair << ' ' << l.mesh_file_bytes
       << ' ' << l.mesh_triangles << ' ' << l.field_bytes << ' ' << l.hull_vertices << ' ' << l.impact_sweeps << ' '
-      << c.log_level << ' ' << c.status_line;
+      << l.problem_contacts << ' ' << l.problem_rows << ' ' << c.log_level << ' ' << c.status_line;
   return out.str();
 }
 

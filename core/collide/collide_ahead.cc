@@ -1,0 +1,107 @@
+#include "core/collide/collide_ahead.h"
+
+#include <algorithm>
+
+#include "core/collide/closest_cores.h"
+
+namespace tactus {
+
+namespace {
+
+// How far behind the nearest features others are looked for, of the smaller shape's size.
+constexpr double kBehind = 0.25;
+// Nearer than this, of the smaller shape's size, a direction of least distance is noise: they touch.
+constexpr double kTouching = 1e-7;
+
+double reach_of(const Shape& shape) noexcept {
+  return shape.kind == ShapeKind::sphere || shape.kind == ShapeKind::capsule ? shape.radius : 0.0;
+}
+
+Core core_at(const Shape& shape, const Mat3& R, const Vec3& p, CoreStorage& storage) noexcept {
+  if (shape.kind != ShapeKind::sphere) return make_core(shape, R, p, storage);
+  Core core;
+  storage.vertices[0].setZero();
+  core.vertices = storage.vertices;
+  core.vertex_count = 1;
+  core.R = R, core.p = p;
+  return core;
+}
+
+// Distance along the unit n_W (from b into a); negative: overlap along it.
+double gap_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
+  const Vec3 p_A = support(a, X_WA.R.transpose() * -n_W), p_B = support(b, X_WB.R.transpose() * n_W);
+  return n_W.dot(X_WA * p_A - X_WB * p_B);
+}
+
+// Meets the shapes shifted together by `shift` along the witness; depths are those before the shift.
+void meet(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double shift, Witness& witness,
+          ContactBuffer& out) noexcept {
+  collide(a, X_WA, b, X_WB, shift, witness, out);
+}
+
+struct Direction {
+  double gap = 0;           // along n_W; <= 0: they touch
+  Vec3 n_W = Vec3::Zero();  // from b into a; zero: not known
+};
+
+Direction nearest(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB) noexcept {
+  CoreStorage storage_a, storage_b;
+  const Core core_a = core_at(a, X_WA.R, X_WA.p - X_WB.p, storage_a);
+  const Core core_b = core_at(b, X_WB.R, Vec3::Zero(), storage_b);
+  Direction out;
+  out.gap = closest_cores(core_a, core_b, out.n_W) - reach_of(a) - reach_of(b);
+  return out;
+}
+
+// They are apart by d along n: everything within the shift, with a normal along which they are apart too. A shift that
+// makes another normal the least overlap is made smaller.
+void meet_apart(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Direction& d, double reach,
+                double behind, Witness& witness, ContactBuffer& out) noexcept {
+  for (int attempt = 0; attempt < 4; ++attempt, behind *= 0.03) {
+    witness.axis_A = X_WA.R.transpose() * d.n_W;
+    witness.feature_a = witness.feature_b = -1;
+    meet(a, X_WA, b, X_WB, std::min(reach, d.gap + behind), witness, out);
+    if (out.count == 0) break;
+    if (gap_along(a, X_WA, b, X_WB, out.nhat_BA_W) >= std::min(0.5 * d.gap, d.gap - 1e-3 * behind)) return;
+  }
+  out.count = 0;
+}
+
+}  // namespace
+
+void collide_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, Witness& witness,
+                   ContactBuffer& out) noexcept {
+  const bool plane_a = a.kind == ShapeKind::half_space, plane_b = b.kind == ShapeKind::half_space;
+  if (plane_a || plane_b) {
+    const Vec3 n_W = plane_b ? Vec3(X_WB.R.col(2)) : Vec3(-X_WA.R.col(2));
+    witness.axis_A = X_WA.R.transpose() * n_W;
+    return meet(a, X_WA, b, X_WB, reach, witness, out);
+  }
+  const double size = std::min(smallest_size(a), smallest_size(b)), behind = kBehind * size;
+  const bool known = !witness.axis_A.isZero(0);
+  if (known) {
+    const Vec3 n_W = X_WA.R * witness.axis_A;
+    const double gap = gap_along(a, X_WA, b, X_WB, n_W);
+    if (gap > reach) {
+      out.count = 0;
+      return;
+    }
+    if (gap <= kTouching * size) {  // they touched last time, as far as this axis says
+      meet(a, X_WA, b, X_WB, std::min(reach, behind), witness, out);
+      if (out.count > 0 && gap_along(a, X_WA, b, X_WB, out.nhat_BA_W) <= kTouching * size) return;
+    }
+  }
+  const Direction d = nearest(a, X_WA, b, X_WB);
+  if (d.gap > reach) {
+    witness.axis_A = X_WA.R.transpose() * d.n_W;
+    out.count = 0;
+    return;
+  }
+  if (d.gap > kTouching * size) return meet_apart(a, X_WA, b, X_WB, d, reach, behind, witness, out);
+  collide(a, X_WA, b, X_WB, witness, out);  // finds the axis along which they just overlap, or touch
+  if (witness.axis_A.isZero(0)) return;
+  const double shift = std::min(reach, behind);
+  meet(a, X_WA, b, X_WB, shift, witness, out);
+}
+
+}  // namespace tactus

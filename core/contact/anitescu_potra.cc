@@ -1,0 +1,28 @@
+#include "core/contact/time_stepper.h"
+
+namespace tactus {
+
+namespace {
+
+class AnitescuPotra final : public TimeStepper {
+ public:
+  using TimeStepper::TimeStepper;
+  [[nodiscard]] ContactModelKind kind() const noexcept override { return ContactModelKind::ap; }
+
+ private:
+  // v_n' >= e times the speed of approach, for active contacts; psi is dropped.
+  [[nodiscard]] bool bias(const ContactStart& s, double& out) const noexcept override {
+    const Parameters& p = s.parameters;
+    if (s.gap > p.detection_distance && s.gap + s.h * s.free > 0) return false;
+    out = s.restitution > 0 && s.before < -p.impact_epsilon ? s.restitution * s.before : 0;
+    return true;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ContactModel> make_anitescu_potra(const Model& model, const Limits& limits) {
+  return std::make_unique<AnitescuPotra>(model, limits);
+}
+
+}  // namespace tactus

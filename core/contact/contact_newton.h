@@ -1,0 +1,80 @@
+// Newton's method on the contact problem in half velocities, for one island at a time: sparse by body, whatever the
+// number of contacts.
+//
+// Proximal steps (the method of multipliers, Rockafellar 1976): with impulses r of the last step and D_i = kProximal
+// times a contact's own mobility, p_i = law(r_i - c_i / D_i) is a closed form of the velocity c_i = Y_i^T u + b_i, so
+//   u - sum Y_i p_i(u) = 0
+// is all that is left: 6 unknowns a body, H = 1 + sum Y_i G_i Y_i^T with G_i = -dp_i/dc_i, an envelope. Redundant
+// contacts need no choice: what no velocity feels stays as it was in r. Then r = p; each such step divides the error by
+// about lambda_min(A) / D.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/contact/contact_island.h"
+#include "core/math/skyline.h"
+
+namespace tactus {
+
+struct ContactSolution {
+  double residual = 0;           // island_residual
+  std::uint32_t iterations = 0;  // factorisations
+};
+
+// Friction makes H unsymmetric (its bound follows p_n): Newton steps with that first, with a search on |R|; where they
+// fail, with bounds of the last proximal step (Tresca), which is minimising a convex function: always solvable, with an
+// exact search along the step.
+class ContactNewton {
+ public:
+  ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max, std::uint32_t rows_max);
+
+  // False: the island does not fit.
+  [[nodiscard]] bool shape(const ContactProblem& problem, const ContactIslands& islands,
+                           const ContactIsland& island) noexcept;
+  // p: per contact of the problem, the guess and the result; u: half velocities, sum Y p of it on return. The best seen
+  // is kept. After shape() of the same island.
+  ContactSolution solve(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc, Vec3* p,
+                        double* u) noexcept;
+
+ private:
+  // The law's value and slope at one contact.
+  struct Slopes {
+    Mat3 G;       // -dp/dc
+    bool pushes;  // G is not zero
+  };
+  struct Local {
+    double D, bound;
+    Vec3 r, p, c, dc;
+    Slopes slopes;
+  };
+  struct Context {
+    const ContactProblem& problem;
+    const ContactIsland& island;
+    const FrictionDisc& disc;
+    double* u;
+  };
+
+  void start(const Context& s, const Vec3* p, double proximal) noexcept;
+  void find_velocities(const Context& s) noexcept;
+  static Vec3 evaluate(const Context& s, const Local& local, const Vec3& c, const ProblemContact& contact, bool coupled,
+                       Slopes* slopes) noexcept;
+  double find_residual(const Context& s, bool coupled) noexcept;
+  bool direction(const Context& s, bool coupled) noexcept;
+  void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G,
+                 bool coupled) noexcept;
+  double search(const Context& s) noexcept;
+  bool minimise(const Context& s, std::uint32_t& iterations) noexcept;
+  bool follow(const Context& s, std::uint32_t& iterations) noexcept;
+  void move(const Context& s, double t) noexcept;
+
+  Skyline H_;
+  std::vector<Local> local_;
+  std::vector<Vec3> best_;
+  std::vector<double> step_, residual_;  // by row of the island
+  std::vector<std::uint32_t> first_, row_of_block_;
+  std::uint32_t rows_ = 0;
+  double scale_ = 0;
+};
+
+}  // namespace tactus

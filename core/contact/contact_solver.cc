@@ -1,0 +1,174 @@
+#include "core/contact/contact_solver.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tactus {
+
+namespace {
+
+constexpr std::uint32_t kFewSweeps = 30, kManySweeps = 400;
+
+std::uint32_t half_max(const Model& model) noexcept {
+  auto n = static_cast<std::uint32_t>(6 * model.bodies.size());
+  for (const Robot& robot : model.robots) n += robot.v_count;
+  return n;
+}
+std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
+  std::uint32_t n = limits.problem_contacts;
+  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
+  return n;
+}
+std::uint32_t blocks_max(const Model& model) noexcept {
+  return static_cast<std::uint32_t>(model.bodies.size() + model.robots.size());
+}
+
+}  // namespace
+
+ContactSolver::ContactSolver(const Model& model, const Limits& limits)
+    : islands_(contacts_max(model, limits), blocks_max(model)),
+      newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
+      lcp_(kLcpRows, kLcpRows),
+      kept_(contacts_max(model, limits)),
+      A_(std::size_t{kLcpRows} * kLcpRows),
+      b_(kLcpRows),
+      lo_(kLcpRows),
+      hi_(kLcpRows),
+      z_(kLcpRows),
+      column_(half_max(model)),
+      normal_(kLcpRows) {}
+
+// Each contact for itself, the others staying; from u = sum Y p, which stays so. Gives the residual.
+double ContactSolver::sweep(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
+                            std::uint32_t sweeps, Vec3* p, double* u) noexcept {
+  for (std::uint32_t k = 0; k < sweeps; ++k) {
+    for (const std::uint32_t i : island.contacts) {
+      const ProblemContact& contact = problem.contact(i);
+      const double size = own_mobility(contact) + contact.compliance;
+      if (size == 0) continue;
+      for (int round = 0; round < 2; ++round) {
+        Vec3 c = velocity(problem, contact, u) + contact.b;
+        c[0] += contact.compliance * p[i][0];
+        const Vec3 next = project_contact(contact, disc, p[i] - c / size, -1);
+        push(problem, contact, next - p[i], u);
+        p[i] = next;
+      }
+    }
+  }
+  return island_residual(problem, island, disc, p, u);
+}
+
+// Rows (n, s1, s2) a contact: the pyramid of corners mu p_n along +-t1, +-t2 is the box |s| <= mu p_n / sqrt(2) along
+// the diagonals s1 = (t1 + t2) / sqrt(2), s2 = (t2 - t1) / sqrt(2).
+void ContactSolver::load_lcp(const ContactProblem& problem, const ContactIsland& island) noexcept {
+  const double half = std::sqrt(0.5);
+  const auto impulse = [half](const ProblemContact& contact, std::uint32_t k) -> Vec3 {
+    if (contact.rows == 1 || k == 0) return Vec3::UnitX();
+    return k == 1 ? Vec3(0, half, half) : Vec3(0, -half, half);
+  };
+  std::uint32_t n = 0;
+  for (const std::uint32_t i : island.contacts) n += problem.contact(i).rows;
+  std::uint32_t row = 0;
+  for (const std::uint32_t i : island.contacts) {
+    const ProblemContact& contact = problem.contact(i);
+    const std::uint32_t first = row;
+    for (std::uint32_t k = 0; k < contact.rows; ++k, ++row) {
+      const Vec3 e = impulse(contact, k);
+      b_[row] = e.dot(contact.b);
+      lo_[row] = contact.rows == 1 ? contact.lo : 0;
+      hi_[row] = contact.rows == 1 ? contact.hi : k == 0 ? std::numeric_limits<double>::infinity() : contact.mu * half;
+      normal_[row] = k == 0 ? -1 : static_cast<std::int32_t>(first);
+      std::fill(column_.begin(), column_.end(), 0.0);
+      push(problem, contact, e, column_.data());
+      std::uint32_t other = 0;
+      for (const std::uint32_t j : island.contacts) {
+        const Vec3 c = velocity(problem, problem.contact(j), column_.data());
+        for (std::uint32_t l = 0; l < problem.contact(j).rows; ++l, ++other) {
+          A_[std::size_t{other} * n + row] = impulse(problem.contact(j), l).dot(c);
+        }
+      }
+      A_[std::size_t{row} * n + row] += contact.compliance;
+    }
+  }
+}
+
+bool ContactSolver::pivot(const ContactProblem& problem, const ContactIsland& island, Vec3* p) noexcept {
+  std::uint32_t n = 0;
+  for (const std::uint32_t i : island.contacts) n += problem.contact(i).rows;
+  if (n > kLcpRows) return false;
+  load_lcp(problem, island);
+  const LcpProblem lcp{n, 0, A_.data(), b_.data(), lo_.data(), hi_.data(), normal_.data()};
+  LcpSolverOptions options;
+  options.common.flops_max = 400'000'000;
+  const LcpResult result = lcp_.solve(lcp, z_.data(), options);
+  if (result.status != LcpStatus::solved) return false;
+  const double half = std::sqrt(0.5);
+  std::uint32_t row = 0;
+  for (const std::uint32_t i : island.contacts) {
+    const double* const z = z_.data() + row;
+    row += problem.contact(i).rows;
+    p[i] = problem.contact(i).rows == 1 ? Vec3(z[0], 0, 0) : Vec3(z[0], half * (z[1] - z[2]), half * (z[1] + z[2]));
+  }
+  return true;
+}
+
+ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const ContactIsland& island,
+                                            const FrictionDisc& disc, Vec3* p, double* u,
+                                            SolverReport& report) noexcept {
+  const bool fits = newton_.shape(problem, islands_, island);
+  ContactSolution best;
+  best.residual = std::numeric_limits<double>::infinity();
+  const auto keep = [&](const ContactSolution& found) {
+    best.iterations += found.iterations;
+    if (!(found.residual < best.residual)) return;
+    best.residual = found.residual;
+    for (const std::uint32_t i : island.contacts) kept_[i] = p[i];
+  };
+  const auto sum_up = [&] {
+    for (const std::uint32_t b : island.blocks) std::fill_n(u + problem.block(b).start, problem.block(b).size, 0.0);
+    for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
+  };
+  if (fits) {
+    keep(newton_.solve(problem, island, disc, p, u));
+    if (best.residual <= kContactTolerance) return best;
+  }
+  ++report.fallbacks;
+  for (const std::uint32_t i : island.contacts) p[i].setZero();
+  sum_up();
+  keep({sweep(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
+  if (fits && best.residual > kContactTolerance) keep(newton_.solve(problem, island, disc, p, u));
+  if (fits && best.residual > kContactTolerance && pivot(problem, island, p)) {
+    keep(newton_.solve(problem, island, disc, p, u));
+  }
+  if (best.residual > kContactTolerance) {
+    for (const std::uint32_t i : island.contacts) p[i] = best.residual < 1 ? kept_[i] : Vec3::Zero();
+    sum_up();
+    keep({sweep(problem, island, disc, kManySweeps, p, u), 0});
+  }
+  const bool usable = best.residual < std::numeric_limits<double>::infinity();
+  for (const std::uint32_t i : island.contacts) p[i] = usable ? kept_[i] : Vec3::Zero();
+  sum_up();
+  if (best.residual > kContactTolerance) ++report.failures;
+  return best;
+}
+
+SolverReport ContactSolver::solve(const ContactProblem& problem, std::uint32_t friction_directions, Vec3* p,
+                                  double* u) noexcept {
+  SolverReport report;
+  const FrictionDisc disc(friction_directions);
+  std::fill_n(u, problem.half_size(), 0.0);
+  islands_.split(problem);
+  for (std::uint32_t i = 0; i < problem.count(); ++i) {
+    if (!p[i].allFinite()) p[i].setZero();
+    p[i] = project_contact(problem.contact(i), disc, p[i], -1);
+  }
+  for (std::uint32_t k = 0; k < islands_.count(); ++k) {
+    const ContactSolution found = solve_island(problem, islands_.island(k), disc, p, u, report);
+    report.iterations += found.iterations;
+    report.residual = std::max(report.residual, found.residual);
+  }
+  return report;
+}
+
+}  // namespace tactus

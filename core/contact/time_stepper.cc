@@ -1,0 +1,161 @@
+#include "core/contact/time_stepper.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/dynamics/integrator.h"
+
+namespace tactus {
+
+namespace {
+
+// What a pair remembers: impulses of its first points, and a number by which a point is known again. All zero: nothing.
+struct StepperMemory {
+  struct Point {
+    float n, t1, t2;  // [N s]
+    float key;
+  } points[8];
+};
+constexpr std::uint32_t kRemembered = 8;
+constexpr float kKeyReach = 0.02F;
+
+// A point's place in shape A's body along a direction that no edge of a box has [m].
+float key_of(const Tick& tick, const Manifold& m, const Vec3& p_WC) noexcept {
+  const Vec3 p_A = tick.kinematics.bodies[m.body_a].X_WBcm.to_local(p_WC);
+  const Vec3 p_B = tick.kinematics.bodies[m.body_b].X_WBcm.to_local(p_WC);
+  const Vec3 weights(0.61, 0.37, 0.23);
+  // The body that moves knows its points best.
+  return static_cast<float>(weights.dot(moves(tick.kinematics.bodies[m.body_b]) ? p_B : p_A));
+}
+
+std::uint32_t joint_dofs(const Model& model) noexcept {
+  std::uint32_t n = 0;
+  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
+  return n;
+}
+
+}  // namespace
+
+TimeStepper::TimeStepper(const Model& model, const Limits& limits)
+    : problem_(model, limits),
+      solver_(model, limits),
+      p_(limits.problem_contacts + joint_dofs(model)),
+      u_(6 * model.bodies.size() + model.joint_v0.size()),
+      force_(model.bodies.size()) {}
+
+// Robots with their drives, damping and bias, without contacts. Gives how many stand still because they cannot be
+// solved for.
+std::uint32_t TimeStepper::load_robots(const Tick& tick, const State& state, RobotSweep* sweeps) noexcept {
+  std::uint32_t failed = 0;
+  for (std::size_t i = 0; i < tick.kinematics.robots.size(); ++i) {
+    Tree& tree = *tick.kinematics.robots[i];
+    sweeps[i].tree = nullptr;
+    if (robot_frozen(tick.model, state, tree.robot())) continue;
+    tree.velocities(state);
+    tree.mass_matrix();
+    const StopLaw unused{1, 1, tick.parameters.overlap_relax_speed};
+    if (start_sweep(tick.model, state, tree, tick.parameters.gravity_W, tick.drives + tree.robot().first_v,
+                    tick.applied, tick.h, unused, tick.arena, sweeps[i])) {
+      predict(sweeps[i]);
+      continue;
+    }
+    sweeps[i].tree = nullptr;
+    ++failed;
+  }
+  return failed;
+}
+
+void TimeStepper::recall(const Tick& tick, const State& state) noexcept {
+  for (std::uint32_t i = 0; i < problem_.count(); ++i) {
+    const ProblemContact& contact = problem_.contact(i);
+    p_[i].setZero();
+    if (contact.manifold == kNone) continue;
+    const Manifold& m = tick.contacts.manifolds[contact.manifold];
+    const auto memory = load_block<StepperMemory>(state.pairs[m.pair]);
+    const float key = key_of(tick, m, tick.contacts.points[contact.point].p_WC);
+    float nearest = kKeyReach;
+    for (const StepperMemory::Point& point : memory.points) {
+      const float distance = std::abs(point.key - key);
+      if (point.n == 0 || distance >= nearest) continue;
+      nearest = distance;
+      p_[i] = Vec3(point.n, point.t1, point.t2);
+    }
+  }
+}
+
+void TimeStepper::remember(const Tick& tick, State& state) const noexcept {
+  for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
+    PairRecord& record = state.pairs[tick.contacts.manifolds[i].pair];
+    record.model.fill(0.0);
+    record.phase = ContactPhase::apart;
+  }
+  std::uint32_t last = kNone, count = 0;
+  StepperMemory memory{};
+  for (std::uint32_t i = 0; i < problem_.count(); ++i) {
+    const ProblemContact& contact = problem_.contact(i);
+    if (contact.manifold == kNone) continue;
+    const Manifold& m = tick.contacts.manifolds[contact.manifold];
+    if (contact.manifold != last) memory = {}, count = 0;
+    last = contact.manifold;
+    if (p_[i][0] <= 0 || count == kRemembered) continue;
+    memory.points[count++] = {static_cast<float>(p_[i][0]), static_cast<float>(p_[i][1]), static_cast<float>(p_[i][2]),
+                              key_of(tick, m, tick.contacts.points[contact.point].p_WC)};
+    store_block(state.pairs[m.pair], memory);
+    state.pairs[m.pair].phase = ContactPhase::resting;
+  }
+}
+
+void TimeStepper::move_bodies(const Tick& tick, State& state) noexcept {
+  std::copy_n(tick.applied, state.body_count(), force_.begin());
+  for (std::uint32_t i = 0; i < problem_.count(); ++i) {
+    const ProblemContact& contact = problem_.contact(i);
+    if (contact.manifold == kNone) continue;
+    const Manifold& m = tick.contacts.manifolds[contact.manifold];
+    const Vec3 f = ContactProblem::frame(m.nhat_BA_W) * p_[i] / tick.h;
+    const Vec3& p_WC = tick.contacts.points[contact.point].p_WC;
+    tick.contact_force[contact.point].force = f;
+    force_[m.body_a].force += f;
+    force_[m.body_a].torque += (p_WC - tick.kinematics.bodies[m.body_a].X_WBcm.p).cross(f);
+    force_[m.body_b].force -= f;
+    force_[m.body_b].torque -= (p_WC - tick.kinematics.bodies[m.body_b].X_WBcm.p).cross(f);
+  }
+  semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time, tick.h, force_.data(), state);
+}
+
+void TimeStepper::move_robots(const Tick& tick, RobotSweep* sweeps, State& state) noexcept {
+  for (std::uint32_t i = 0; i < problem_.count(); ++i) {
+    const ProblemContact& contact = problem_.contact(i);
+    if (contact.manifold == kNone) sweeps[contact.robot].rows[contact.joint_row].impulse = p_[i][0];
+  }
+  for (std::uint32_t b = 0; b < problem_.block_count(); ++b) {
+    const ProblemBlock& block = problem_.block(b);
+    if (block.body != kNoBody) continue;
+    RobotSweep& s = sweeps[block.robot];
+    for (std::uint32_t d = 0; d < s.n; ++d) s.u[d] = s.u_free[d] + u_[block.start + d];
+    end_substep(s);
+    end_sweep(s, 1, state, tick.joint_effort + s.first_v);
+  }
+}
+
+StepReport TimeStepper::advance(const Tick& tick, State& state) noexcept {
+  StepReport report;
+  auto* sweeps = tick.arena.take<RobotSweep>(tick.kinematics.robots.size());
+  prescribe_velocities(tick.model, state.time, tick.h, state);
+  report.solver_failures = load_robots(tick, state, sweeps);
+  problem_.build(tick, state, sweeps, *this);
+  report.points_dropped = problem_.dropped();
+  report.robot_contacts_dropped = problem_.robot_contacts_dropped();
+  recall(tick, state);
+  const SolverReport solved = solver_.solve(problem_, tick.parameters.friction_directions, p_.data(), u_.data());
+  report.solver_failures += solved.failures;
+  report.solver_fallbacks = solved.fallbacks;
+  report.solver_iterations = solved.iterations;
+  report.solver_residual = solved.residual;
+  move_bodies(tick, state);
+  move_robots(tick, sweeps, state);
+  update_links(tick.model, tick.kinematics, state);
+  remember(tick, state);
+  return report;
+}
+
+}  // namespace tactus

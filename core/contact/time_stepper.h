@@ -1,0 +1,41 @@
+// The time steppers: velocities of the next step from one contact problem, positions by those velocities.
+#pragma once
+
+#include <vector>
+
+#include "core/contact/contact_solver.h"
+
+namespace tactus {
+
+// v' = v + h M^-1 F + M^-1 J^T p, q' = q + h v', with p from the contact problem that a rule (stewart_trinkle.cc,
+// anitescu_potra.cc) makes of the gaps at the start. Joint damping and drives are implicit (robot_sweep.h). Impulses of
+// the last step, kept with the pairs, are the guess. One coefficient of friction a contact: mu_static below
+// Parameters::impact_epsilon of slip, mu_dynamic above; viscous, Stribeck and rolling terms are penalty's alone.
+class TimeStepper : public ContactModel, private ContactRule {
+ public:
+  TimeStepper(const Model& model, const Limits& limits);
+  StepReport advance(const Tick& tick, State& state) noexcept final;
+  [[nodiscard]] bool looks_ahead() const noexcept final { return true; }
+
+ private:
+  std::uint32_t load_robots(const Tick& tick, const State& state, RobotSweep* sweeps) noexcept;
+  void recall(const Tick& tick, const State& state) noexcept;
+  void remember(const Tick& tick, State& state) const noexcept;
+  void move_bodies(const Tick& tick, State& state) noexcept;
+  void move_robots(const Tick& tick, RobotSweep* sweeps, State& state) noexcept;
+
+  ContactProblem problem_;
+  ContactSolver solver_;
+  std::vector<Vec3> p_;
+  std::vector<double> u_;
+  std::vector<SpatialForce> force_;
+};
+
+// Stewart & Trinkle 1996: the gap at the end of the step, to first order, is not negative: psi + h v_n' >= 0. Overlap
+// is worked off within a step, at most at Parameters::overlap_relax_speed, not faster than overlap_relax_time.
+std::unique_ptr<ContactModel> make_stewart_trinkle(const Model& model, const Limits& limits);
+// Anitescu & Potra 1997: contacts within Parameters::detection_distance, and those that would close in this step, may
+// not approach: v_n' >= 0. The gap does not enter, so bodies stop before they touch and overlap stays as it is.
+std::unique_ptr<ContactModel> make_anitescu_potra(const Model& model, const Limits& limits);
+
+}  // namespace tactus

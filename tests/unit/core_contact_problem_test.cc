@@ -1,0 +1,165 @@
+// The contact problem against what its words mean: A is J M^-1 J^T, b the velocity without impulses.
+#include "core/contact/contact_problem.h"
+
+#include <doctest/doctest.h>
+
+#include <Eigen/Dense>
+
+#include "core/contact/body_response.h"
+#include "tests/support/robots.h"
+
+namespace tactus {
+namespace {
+
+using test::Random;
+using test::Scene;
+
+class NoBias final : public ContactRule {
+ public:
+  bool bias(const ContactStart&, double& out) const noexcept override {
+    out = 0;
+    return true;
+  }
+};
+
+// A scene with contacts put anywhere between its bodies, and the problem that a step makes of them.
+struct Bench {
+  std::unique_ptr<Model> model;
+  Limits limits;
+  Parameters parameters;
+  State state;
+  Kinematics kinematics;
+  Arena arena{std::size_t{8} << 20};
+  std::vector<Manifold> manifolds;
+  std::vector<ContactPoint> points;
+  std::vector<SpatialForce> applied, forces;
+  std::vector<DofDrive> drives;
+  std::vector<double> effort;
+  std::vector<RobotSweep> sweeps;
+
+  explicit Bench(Scene scene) : model(std::move(scene.model)) {
+    if (model->shapes.empty()) {
+      model->shapes.emplace_back();
+      model->shapes.back().shape = make_sphere(0.1);
+    }
+    finish_model(*model);
+    parameters = model->parameters;
+    state = initial_state(*model, 8);
+    resize(*model, kinematics);
+    applied.resize(model->bodies.size());
+    drives.resize(state.joint_v.size());
+    effort.resize(state.joint_v.size());
+    sweeps.resize(model->robots.size());
+  }
+  void touch(BodyIndex a, BodyIndex b, const Vec3& p_WC, const Vec3& nhat) {
+    const auto first = static_cast<std::uint32_t>(points.size());
+    manifolds.push_back({nhat, 0, 0, 0, a, b, first, 1, 0, true});
+    points.push_back({p_WC, 0});
+  }
+  void build(ContactProblem& problem) {
+    forces.resize(points.size());
+    compute_kinematics(*model, state, kinematics);
+    update_links(*model, kinematics, state);
+    const ContactSet set{manifolds.data(), points.data(), static_cast<std::uint32_t>(manifolds.size()),
+                         static_cast<std::uint32_t>(points.size())};
+    const Tick tick{*model,         parameters,    limits,        model->step,   set,  kinematics,
+                    applied.data(), forces.data(), drives.data(), effort.data(), arena};
+    for (std::size_t i = 0; i < sweeps.size(); ++i) {
+      Tree& tree = *kinematics.robots[i];
+      tree.velocities(state);
+      tree.mass_matrix();
+      REQUIRE(start_sweep(*model, state, tree, parameters.gravity_W, drives.data() + tree.robot().first_v,
+                          applied.data(), model->step, {1, 1, 1}, arena, sweeps[i]));
+      predict(sweeps[i]);
+    }
+    problem.build(tick, state, sweeps.data(), NoBias());
+  }
+  // Velocity of A against B at contact i, in its frame.
+  Vec3 relative(const State& at, std::size_t i) const {
+    const Manifold& m = manifolds[i];
+    const Vec3 v = point_velocity(at, kinematics.bodies[m.body_a], m.body_a, points[i].p_WC) -
+                   point_velocity(at, kinematics.bodies[m.body_b], m.body_b, points[i].p_WC);
+    return ContactProblem::frame(m.nhat_BA_W).transpose() * v;
+  }
+  // Every block of A = sum Y^T Y against the change of velocity that an impulse makes.
+  void check_matrix(const ContactProblem& problem) {
+    REQUIRE(problem.count() == manifolds.size());
+    std::vector<double> u(problem.half_size());
+    for (std::uint32_t j = 0; j < problem.count(); ++j) {
+      for (int k = 0; k < 3; ++k) {
+        const Vec3 e = Vec3::Unit(k);
+        std::fill(u.begin(), u.end(), 0.0);
+        push(problem, problem.contact(j), e, u.data());
+        State kicked = state;
+        const Manifold& m = manifolds[j];
+        const Vec3 impulse = ContactProblem::frame(m.nhat_BA_W) * e;
+        apply_impulse(kinematics, m.body_a, points[j].p_WC, impulse, kicked);
+        apply_impulse(kinematics, m.body_b, points[j].p_WC, -impulse, kicked);
+        for (std::uint32_t i = 0; i < problem.count(); ++i) {
+          const Vec3 change = relative(kicked, i) - relative(state, i);
+          const Vec3 found = velocity(problem, problem.contact(i), u.data());
+          CHECK((found - change).norm() <= 1e-9 * (1 + change.norm()));
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("contact problem: A of free bodies is J M^-1 J^T, block by block; b is the free velocity") {
+  Random random(5);
+  for (int round = 0; round < 50; ++round) {
+    Scene scene;
+    for (int i = 0; i < 4; ++i) {
+      const Vec3 half = Vec3(0.1, 0.2, 0.3) + random.in_cube(0.05);
+      const Vec3 p = random.in_cube(1), v = random.in_cube(2), w = random.in_cube(2);
+      const double mass = random.log_uniform(0.1, 100);
+      scene.add(make_box(half), mass, {random.rotation(), p}, {w, v}, 0, i == 3 ? BodyMode::kinematic : BodyMode::free);
+    }
+    Bench bench(std::move(scene));
+    for (int i = 0; i < 6; ++i) {
+      const BodyIndex a = random.below(3);
+      const Vec3 p = random.in_cube(1), n = random.direction();
+      bench.touch(a, 3 - random.below(3 - a), p, n);
+    }
+    ContactProblem problem(*bench.model, bench.limits);
+    bench.build(problem);
+    bench.check_matrix(problem);
+    for (std::uint32_t i = 0; i < problem.count(); ++i) {
+      const Manifold& m = bench.manifolds[i];
+      Vec3 free = bench.relative(bench.state, i);
+      if (m.body_b == 3) {  // the other falls, this one does not
+        free += ContactProblem::frame(m.nhat_BA_W).transpose() * (bench.model->step * bench.parameters.gravity_W);
+      }
+      CHECK((problem.contact(i).b - free).norm() <= 1e-12 * (1 + free.norm()));
+    }
+  }
+}
+
+TEST_CASE("contact problem: A of links of robots, with each other, with themselves and with free bodies") {
+  Random random(6);
+  for (int round = 0; round < 30; ++round) {
+    test::RobotOptions options;
+    options.base = round % 2 ? test::Base::floating : test::Base::world;
+    options.joints = 7;
+    Scene scene = test::random_robot(random, options);
+    const BodyIndex first = 0, links = static_cast<BodyIndex>(scene.model->bodies.size());
+    const BodyIndex box = scene.add(make_box(Vec3(0.1, 0.2, 0.3)), 2, test::at(0, 0, 1));
+    for (Joint& joint : scene.model->joints) joint.damping = 0;  // an impulse alone knows nothing of it
+    Bench bench(std::move(scene));
+    for (int i = 0; i < 5; ++i) {
+      const BodyIndex a = first + random.below(links);
+      const BodyIndex b = i < 2 ? box : first + random.below(links);
+      if (a == b) continue;
+      const Vec3 p = random.in_cube(0.5), n = random.direction();
+      bench.touch(a, b, p, n);
+    }
+    ContactProblem problem(*bench.model, bench.limits);
+    bench.build(problem);
+    if (problem.count() != bench.manifolds.size()) continue;  // joint rows besides, or links that cannot move
+    bench.check_matrix(problem);
+  }
+}
+
+}  // namespace tactus
