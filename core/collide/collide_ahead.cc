@@ -33,12 +33,6 @@ double gap_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame&
   return n_W.dot(X_WA * p_A - X_WB * p_B);
 }
 
-// Meets the shapes shifted together by `shift` along the witness; depths are those before the shift.
-void meet(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double shift, Witness& witness,
-          ContactBuffer& out) noexcept {
-  collide(a, X_WA, b, X_WB, shift, witness, out);
-}
-
 struct Direction {
   double gap = 0;           // along n_W; <= 0: they touch
   Vec3 n_W = Vec3::Zero();  // from b into a; zero: not known
@@ -53,18 +47,20 @@ Direction nearest(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   return out;
 }
 
-// They are apart by d along n: everything within the shift, with a normal along which they are apart too. A shift that
-// makes another normal the least overlap is made smaller.
-void meet_apart(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Direction& d, double reach,
+// Everything within the shift, where the gap along n is known. Shifting favours normals across n: one along which the
+// shapes are nearer, or overlap more, than along n is refused, and the shift made smaller. False: none was found.
+bool meet_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Direction& d, double reach,
                 double behind, Witness& witness, ContactBuffer& out) noexcept {
+  const double least = d.gap > 0 ? std::min(0.5 * d.gap, d.gap - 1e-3 * behind) : 1.001 * d.gap - 1e-6 * behind;
   for (int attempt = 0; attempt < 4; ++attempt, behind *= 0.03) {
     witness.axis_A = X_WA.R.transpose() * d.n_W;
-    witness.feature_a = witness.feature_b = -1;
-    meet(a, X_WA, b, X_WB, std::min(reach, d.gap + behind), witness, out);
-    if (out.count == 0) break;
-    if (gap_along(a, X_WA, b, X_WB, out.nhat_BA_W) >= std::min(0.5 * d.gap, d.gap - 1e-3 * behind)) return;
+    if (attempt > 0 || d.gap > 0) witness.feature_a = witness.feature_b = -1;
+    collide(a, X_WA, b, X_WB, std::min(reach, std::max(d.gap, 0.0) + behind), witness, out);
+    if (out.count == 0) return false;
+    if (gap_along(a, X_WA, b, X_WB, out.nhat_BA_W) >= least) return true;
   }
   out.count = 0;
+  return false;
 }
 
 }  // namespace
@@ -75,33 +71,33 @@ void collide_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
   if (plane_a || plane_b) {
     const Vec3 n_W = plane_b ? Vec3(X_WB.R.col(2)) : Vec3(-X_WA.R.col(2));
     witness.axis_A = X_WA.R.transpose() * n_W;
-    return meet(a, X_WA, b, X_WB, reach, witness, out);
+    return collide(a, X_WA, b, X_WB, reach, witness, out);
   }
   const double size = std::min(smallest_size(a), smallest_size(b)), behind = kBehind * size;
-  const bool known = !witness.axis_A.isZero(0);
-  if (known) {
-    const Vec3 n_W = X_WA.R * witness.axis_A;
-    const double gap = gap_along(a, X_WA, b, X_WB, n_W);
-    if (gap > reach) {
-      out.count = 0;
-      return;
-    }
-    if (gap <= kTouching * size) {  // they touched last time, as far as this axis says
-      meet(a, X_WA, b, X_WB, std::min(reach, behind), witness, out);
-      if (out.count > 0 && gap_along(a, X_WA, b, X_WB, out.nhat_BA_W) <= kTouching * size) return;
-    }
+  out.count = 0;
+  Direction d;
+  if (!witness.axis_A.isZero(0)) {
+    d.n_W = X_WA.R * witness.axis_A;
+    d.gap = gap_along(a, X_WA, b, X_WB, d.n_W);
+    if (d.gap > reach) return;
+    // As far as this axis says, they touch as they did.
+    if (d.gap <= kTouching * size && meet_along(a, X_WA, b, X_WB, d, reach, behind, witness, out)) return;
   }
-  const Direction d = nearest(a, X_WA, b, X_WB);
+  d = nearest(a, X_WA, b, X_WB);
   if (d.gap > reach) {
     witness.axis_A = X_WA.R.transpose() * d.n_W;
     out.count = 0;
     return;
   }
-  if (d.gap > kTouching * size) return meet_apart(a, X_WA, b, X_WB, d, reach, behind, witness, out);
+  if (d.gap > kTouching * size) {
+    meet_along(a, X_WA, b, X_WB, d, reach, behind, witness, out);
+    return;
+  }
   collide(a, X_WA, b, X_WB, witness, out);  // finds the axis along which they just overlap, or touch
   if (witness.axis_A.isZero(0)) return;
-  const double shift = std::min(reach, behind);
-  meet(a, X_WA, b, X_WB, shift, witness, out);
+  d.n_W = X_WA.R * witness.axis_A;
+  d.gap = gap_along(a, X_WA, b, X_WB, d.n_W);
+  if (!meet_along(a, X_WA, b, X_WB, d, reach, behind, witness, out)) collide(a, X_WA, b, X_WB, witness, out);
 }
 
 }  // namespace tactus

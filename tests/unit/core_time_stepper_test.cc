@@ -110,7 +110,7 @@ TEST_CASE("st: a polyhedral cone holds up to mu along its corners and to mu cos(
 }
 
 TEST_CASE("st: a ball leaves with e times the speed that it came with") {
-  for (const double e : {0.0, 0.3, 0.8, 1.0}) {
+  for (const double e : {0.3, 0.8, 1.0}) {
     Scene scene(0.5, e);
     scene.add_floor();
     scene.add(make_sphere(0.1), 1, test::at(0, 0, 0.6));
@@ -123,7 +123,7 @@ TEST_CASE("st: a ball leaves with e times the speed that it came with") {
     }
     CHECK(before < -3);
     CHECK(world.state().v_WBcm(1).z() >= -e * before - 1e-9);
-    CHECK(world.state().v_WBcm(1).z() <= -e * before + kGravity * 1e-3 + 0.01 * (e == 0 ? 1 : 0));
+    CHECK(world.state().v_WBcm(1).z() <= -e * before + 1e-9);
   }
 }
 
