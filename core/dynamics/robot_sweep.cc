@@ -149,14 +149,14 @@ void joint_friction(const Model& model, const Robot& robot, double* friction) no
 std::size_t sweep_bytes(const Model& model, const Robot& robot) noexcept {
   (void)model;
   const std::size_t n = robot.v_count, rows = 2 * n + 2 * robot.joint_count;
-  return n * (9 * sizeof(double) + sizeof(DofDrive)) + rows * (sizeof(JointRow) + n * sizeof(double)) + 256;
+  return n * (10 * sizeof(double) + sizeof(DofDrive)) + rows * (sizeof(JointRow) + n * sizeof(double)) + 256;
 }
 
 bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3& gravity_W, const DofDrive* drives,
                  const SpatialForce* F_Bcm_W, double h, const StopLaw& stop, Arena& arena, RobotSweep& out) noexcept {
   const Robot& robot = tree.robot();
   const std::uint32_t n = robot.v_count;
-  auto* numbers = arena.take<double>(9 * static_cast<std::size_t>(n));
+  auto* numbers = arena.take<double>(10 * static_cast<std::size_t>(n));
   const auto next = [&numbers, n] { return std::exchange(numbers, numbers + n); };
   RobotSweep& s = out;
   s = {&model,
@@ -166,6 +166,7 @@ bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3&
        robot.first_v,
        h,
        stop,
+       next(),
        next(),
        next(),
        next(),
@@ -190,7 +191,7 @@ bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3&
     }
   }
   for (DofIndex d = 0; d < n; ++d) {
-    s.v[d] = state.joint_v[robot.first_v + d];
+    s.v[d] = s.v_start[d] = state.joint_v[robot.first_v + d];
     s.drives[d] = drives[d];
     s.moved[d] = s.effort[d] = 0;
   }
@@ -252,9 +253,11 @@ void end_substep(RobotSweep& s) noexcept {
 }
 
 void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort) noexcept {
-  const double tick = s.h * substeps;
+  // Forces are those of the start of the tick. With them the positions must go on with the velocity of its end, as if the
+  // tick were one step: with the mean over the substeps a pendulum of 0.1 m gains three quarters of its energy in 10 s.
+  const double tick = s.h * substeps, rest = 0.5 * (substeps - 1) / substeps;
   for (DofIndex d = 0; d < s.n; ++d) {
-    s.work[d] = s.moved[d] / tick;
+    s.work[d] = s.moved[d] / tick + rest * (s.v[d] - s.v_start[d]);
     state.joint_v[s.first_v + d] = s.v[d];
     effort[d] = s.effort[d] / substeps;
   }

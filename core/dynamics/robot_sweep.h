@@ -39,6 +39,7 @@ struct RobotSweep {
   StopLaw stop;
   double *u, *u_free;      // half velocities now; without impulses
   double *v, *moved;       // velocities; how far each dof came since the start of the tick
+  double* v_start;         // velocities at the start of the tick
   double* force;           // applied - bias, constant in a tick
   double *damping, *work;  // of the joints; scratch
   DofDrive* drives;        // as they act in the implicit system: a drive that became a row has none

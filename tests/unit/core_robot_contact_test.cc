@@ -234,6 +234,23 @@ TEST_CASE("robot: a stiff drive is stable where its explicit form is not") {
   CHECK(kinetic_energy(world.model(), world.state()) < 1e-12);
 }
 
+TEST_CASE("robot: an undamped pendulum keeps its energy under the default integrator") {
+  Scene scene;
+  test::add_robot(*scene.model, "pendulum");
+  const BodyIndex b = test::add_link(*scene.model, 1, Vec3(1e-4, 1e-4, 1e-4).asDiagonal(), Vec3(0, 0, -0.1));
+  test::add_joint(*scene.model, JointKind::continuous, kNone, b, {}, Vec3::UnitY());
+  scene.model->joint_q0 = {1.5}, scene.model->joint_v0 = {0};
+  World world = scene.world();
+  const auto height = [&] {  // of the energy over the lowest point [J]
+    return mechanical_energy(world.model(), world.parameters().gravity_W, world.state()) + 0.1 * test::kGravity;
+  };
+  const double start = height();
+  for (int i = 0; i < 10000; ++i) {
+    world.step();
+    CHECK(std::abs(height() / start - 1) < 0.02);
+  }
+}
+
 TEST_CASE("robot: the double pendulum keeps its energy under RK4, with the error of fourth order") {
   const auto drift = [](double h) {
     Scene scene;
