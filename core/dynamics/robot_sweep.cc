@@ -253,15 +253,23 @@ void end_substep(RobotSweep& s) noexcept {
 }
 
 void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort) noexcept {
-  // Forces are those of the start of the tick. With them the positions must go on with the velocity of its end, as if the
-  // tick were one step: with the mean over the substeps a pendulum of 0.1 m gains three quarters of its energy in 10 s.
+  // Forces are those of the start of the tick. With them the positions must go on with the velocity of its end, as if
+  // the tick were one step: with the mean over the substeps a pendulum of 0.1 m gains three quarters of its energy in
+  // 10 s. A floating base moves like a free body: with the mean, which is nearer to a parabola.
   const double tick = s.h * substeps, rest = 0.5 * (substeps - 1) / substeps;
   for (DofIndex d = 0; d < s.n; ++d) {
     s.work[d] = s.moved[d] / tick + rest * (s.v[d] - s.v_start[d]);
     state.joint_v[s.first_v + d] = s.v[d];
     effort[d] = s.effort[d] / substeps;
   }
-  integrate_joints(*s.model, s.tree->robot(), tick, s.work, state.joint_q.data() + s.first_q);
+  const Robot& robot = s.tree->robot();
+  for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
+    const Joint& joint = s.model->joints[robot.first_joint + i];
+    if (joint.kind != JointKind::floating) continue;
+    const DofIndex first = joint.first_v - robot.first_v;
+    for (DofIndex d = first; d < first + 6; ++d) s.work[d] = s.moved[d] / tick;
+  }
+  integrate_joints(*s.model, robot, tick, s.work, state.joint_q.data() + s.first_q);
 }
 
 }  // namespace tactus
