@@ -32,10 +32,7 @@ class TactusEngine final : public Engine {
  public:
   explicit TactusEngine(const Model& model) : world_(copy_model(model), Limits{}) {}
   void apply(BodyIndex b, const SpatialForce& F_Bcm_W) override { world_.apply(b, F_Bcm_W); }
-  void step() override {
-    for (const JointDrive& drive : world_.model().drives) set_drive(drive, world_.state().time);
-    world_.step();
-  }
+  void step() override { world_.step(); }
   void read(BodyIndex b, Pose& X_WBcm, SpatialVelocity& V_WBcm) const override {
     const State& s = world_.state();
     X_WBcm = {s.q_WB(b), s.p_WBcm(b)};
@@ -43,18 +40,6 @@ class TactusEngine final : public Engine {
   }
 
  private:
-  void set_drive(const JointDrive& drive, double t) {
-    DofDrive law;
-    const double target = drive.target.value(t);
-    law.limit = drive.effort_limit;
-    law.damping = drive.kd;
-    law.stiffness = drive.kp;
-    if (drive.kind == DriveKind::torque) law.effort = target;
-    if (drive.kind == DriveKind::velocity) law.target_rate = target;
-    if (drive.kind == DriveKind::position) law.target = target, law.target_rate = drive.target.rate(t);
-    world_.set_drive(world_.model().joints[drive.joint].first_v, law);
-  }
-
   World world_;
 };
 
