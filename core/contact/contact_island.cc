@@ -127,4 +127,23 @@ double island_residual(const ContactProblem& problem, const ContactIsland& islan
   return worst > 0 ? worst / scale : 0;
 }
 
+double sweep_island(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
+                    std::uint32_t sweeps, Vec3* p, double* u) noexcept {
+  for (std::uint32_t k = 0; k < sweeps; ++k) {
+    for (const std::uint32_t i : island.contacts) {
+      const ProblemContact& contact = problem.contact(i);
+      const double size = own_mobility(contact) + contact.compliance;
+      if (size == 0) continue;
+      for (int round = 0; round < 2; ++round) {
+        Vec3 c = velocity(problem, contact, u) + contact.b;
+        c[0] += contact.compliance * p[i][0];
+        const Vec3 next = project_contact(contact, disc, p[i] - c / size, -1);
+        push(problem, contact, next - p[i], u);
+        p[i] = next;
+      }
+    }
+  }
+  return island_residual(problem, island, disc, p, u);
+}
+
 }  // namespace tactus

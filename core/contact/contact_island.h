@@ -49,4 +49,9 @@ double own_mobility(const ProblemContact& contact) noexcept;
 double island_residual(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
                        const Vec3* p, const double* u) noexcept;
 
+// Projected Gauss-Seidel: each contact for itself, the others staying; from u = sum Y p, which stays so. Gives the
+// residual.
+double sweep_island(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
+                    std::uint32_t sweeps, Vec3* p, double* u) noexcept;
+
 }  // namespace tactus

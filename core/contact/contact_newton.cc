@@ -13,8 +13,10 @@ constexpr double kProximalLeast = 1e-7;  // where steps divide the error by too 
 constexpr double kEnough = 1e-12;        // residual at which to stop at once
 constexpr double kSolved = 1e-9;
 constexpr int kProximalSteps = 40;
+constexpr double kProximalMost = 1e-1;
+constexpr double kSofter = 30;
+constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;     // with coupled bounds
-constexpr int kConvexSteps = 60;     // with bounds given
 constexpr double kEquation = 1e-13;  // |R| over the impulses' size at which u is found
 
 std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {
@@ -61,7 +63,6 @@ void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noex
     local.r = p[i];
     const double size = own_mobility(contact);
     local.D = proximal * size;
-    local.bound = contact.mu * std::max(0.0, local.r[0]);
   }
 }
 
@@ -74,7 +75,7 @@ void ContactNewton::find_velocities(const Context& s) noexcept {
 
 // p = law(r - c / D), and G = -dp/dc. A row of compliance e: p = clamp((D r - c) / (D + e)).
 Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c, const ProblemContact& contact,
-                             bool coupled, Slopes* slopes) noexcept {
+                             Slopes* slopes) noexcept {
   if (slopes != nullptr) slopes->pushes = false;
   if (local.D == 0) return Vec3::Zero();
   if (contact.rows == 1) {
@@ -88,19 +89,17 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
   }
   const double inv_D = 1 / local.D;
   const Vec3 x = local.r - inv_D * c;
-  const double bound = coupled ? contact.mu * x[0] : local.bound;
-  // With bounds given friction does not ask whether the contact pushes, or the function would not be convex.
-  const double limit = coupled && !(x[0] > 0) ? 0 : bound;
+  const double limit = contact.mu * std::max(0.0, x[0]);
   Eigen::Vector2d to = Eigen::Vector2d::Zero(), by_limit = to;
   Eigen::Matrix2d slope = Eigen::Matrix2d::Zero();
   if (limit > 0) {
     const Eigen::Vector2d unit = x.tail<2>() / limit, q = s.disc.project(unit, slopes != nullptr ? &slope : nullptr);
     to = limit * q;
-    if (coupled) by_limit = contact.mu * (q - slope * unit);
+    by_limit = contact.mu * (q - slope * unit);
   }
   const Vec3 p(std::max(0.0, x[0]), to[0], to[1]);
   if (slopes == nullptr) return p;
-  slopes->pushes = x[0] > 0 || limit > 0;
+  slopes->pushes = x[0] > 0;
   Mat3& G = slopes->G;
   G.setZero();
   if (x[0] > 0) {
@@ -112,7 +111,7 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
 }
 
 // R = u - sum Y p by row of the island; |R|^2.
-double ContactNewton::find_residual(const Context& s, bool coupled) noexcept {
+double ContactNewton::find_residual(const Context& s) noexcept {
   for (const std::uint32_t b : s.island.blocks) {
     const ProblemBlock& block = s.problem.block(b);
     std::copy_n(s.u + block.start, block.size, residual_.begin() + row_of_block_[b]);
@@ -121,7 +120,7 @@ double ContactNewton::find_residual(const Context& s, bool coupled) noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
     Local& local = local_[k];
-    local.p = evaluate(s, local, local.c, contact, coupled, &local.slopes);
+    local.p = evaluate(s, local, local.c, contact, &local.slopes);
     const std::uint32_t n = contact.rows;
     for (const ProblemSide& side : contact.side) {
       if (side.block == kNone) continue;
@@ -140,8 +139,8 @@ double ContactNewton::find_residual(const Context& s, bool coupled) noexcept {
 }
 
 // H += Y_a G Y_b^T, the part that is stored.
-void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G,
-                              bool coupled) noexcept {
+void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b,
+                              const Mat3& G) noexcept {
   const std::uint32_t n = contact.rows;
   for (std::uint32_t i = 0; i < a.size; ++i) {
     const double* const y = a.Y + std::size_t{n} * i;
@@ -155,7 +154,6 @@ void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& 
     double* const lower = H_.lower(row);
     for (std::uint32_t j = 0; j < b.size; ++j) {
       const std::uint32_t column = local_row(row_of_block_, b, j);
-      if (column > row && !coupled) continue;
       const double* const z = b.Y + std::size_t{n} * j;
       const double h = n == 3 ? g0 * z[0] + g1 * z[1] + g2 * z[2] : g0 * z[0];
       (column <= row ? lower[column] : H_.upper(column)[row]) += h;
@@ -164,7 +162,7 @@ void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& 
 }
 
 // step_ = -H^-1 R, and what it does to each contact's velocity.
-bool ContactNewton::direction(const Context& s, bool coupled) noexcept {
+bool ContactNewton::direction(const Context& s) noexcept {
   if (!H_.shape(rows_, first_.data())) return false;
   for (std::uint32_t i = 0; i < rows_; ++i) H_.lower(i)[i] = 1;
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
@@ -172,17 +170,13 @@ bool ContactNewton::direction(const Context& s, bool coupled) noexcept {
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
     for (const ProblemSide& a : contact.side) {
       for (const ProblemSide& b : contact.side) {
-        if (a.block != kNone && b.block != kNone) add_block(contact, a, b, local_[k].slopes.G, coupled);
+        if (a.block != kNone && b.block != kNone) add_block(contact, a, b, local_[k].slopes.G);
       }
     }
   }
-  if (!(coupled ? H_.factor_general() : H_.factor_symmetric())) return false;
+  if (!H_.factor()) return false;
   for (std::uint32_t i = 0; i < rows_; ++i) step_[i] = -residual_[i];
-  if (coupled) {
-    H_.solve_general(step_.data());
-  } else {
-    H_.solve_symmetric(step_.data());
-  }
+  H_.solve(step_.data());
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
     Vec3 dc = Vec3::Zero();
@@ -207,67 +201,17 @@ void ContactNewton::move(const Context& s, double t) noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) local_[k].c += t * local_[k].dc;
 }
 
-// Where the convex function has its least along the step: its slope there, step . R(u + t step), rises with t.
-double ContactNewton::search(const Context& s) noexcept {
-  double uu = 0, dd = 0;
-  for (const std::uint32_t b : s.island.blocks) {
-    const ProblemBlock& block = s.problem.block(b);
-    for (std::uint32_t k = 0; k < block.size; ++k) {
-      const double d = step_[row_of_block_[b] + k];
-      uu += d * s.u[block.start + k], dd += d * d;
-    }
-  }
-  const auto slope = [&](double t) noexcept {
-    double sum = uu + t * dd;
-    for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
-      const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
-      const Local& local = local_[k];
-      sum -= local.dc.dot(evaluate(s, local, local.c + t * local.dc, contact, false, nullptr));
-    }
-    return sum;
-  };
-  const double at_0 = slope(0);
-  double lo = 0, hi = 1, g_lo = at_0, g_hi = slope(1);
-  if (!(at_0 < 0) || !(g_hi > 0.1 * std::abs(at_0))) return 1;
-  double t = 1;
-  for (int k = 0; k < 30; ++k) {
-    t = lo - g_lo * (hi - lo) / (g_hi - g_lo);
-    const double g = slope(t);
-    if (std::abs(g) <= 0.05 * std::abs(at_0)) break;
-    if (g < 0) {
-      lo = t, g_lo = g, g_hi *= 0.5;
-    } else {
-      hi = t, g_hi = g, g_lo *= 0.5;
-    }
-  }
-  return t;
-}
-
-bool ContactNewton::minimise(const Context& s, std::uint32_t& iterations) noexcept {
-  double before = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < kConvexSteps; ++k) {
-    const double norm = find_residual(s, false);
-    if (!(norm > kEquation * kEquation * scale_)) return norm == norm;
-    if (k > 20 && norm < 1e-18 * scale_ && norm > 0.25 * before) return true;  // rounding
-    before = norm;
-    ++iterations;
-    if (!direction(s, false)) return false;
-    move(s, search(s));
-  }
-  return false;
-}
-
 // Newton with bounds that follow p_n. False: no step makes |R| smaller.
 bool ContactNewton::follow(const Context& s, std::uint32_t& iterations) noexcept {
-  double norm = find_residual(s, true);
+  double norm = find_residual(s);
   for (int k = 0; k < kNewtonSteps; ++k) {
     if (!(norm > kEquation * kEquation * scale_)) return norm == norm;
     ++iterations;
-    if (!direction(s, true)) return false;
+    if (!direction(s)) return false;
     double t = 1, next = 0;
     move(s, 1);
     for (int halving = 0;; ++halving) {
-      next = find_residual(s, true);
+      next = find_residual(s);
       if (next < (1 - 1e-3 * t) * norm) break;
       if (halving == 6) {
         move(s, -t);
@@ -292,29 +236,37 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   sum_up();
   best.residual = island_residual(problem, island, disc, p, u);
   for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
+  const auto keep = [&](double residual) {
+    if (!(residual < best.residual)) return;
+    best.residual = residual;
+    for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
+  };
   double proximal = kProximal, last = best.residual;
+  std::uint32_t sweeps = kSweeps;
   for (int step = 0; step < kProximalSteps && !(last <= kEnough); ++step) {
     start(s, p, proximal);
     find_velocities(s);
-    if (!follow(s, best.iterations)) {
+    const bool found = follow(s, best.iterations);
+    if (found) {
+      for (std::size_t k = 0; k < island.contacts.size(); ++k) {
+        const ProblemContact& contact = problem.contact(island.contacts[k]);
+        p[island.contacts[k]] = project_contact(contact, disc, local_[k].p, -1);
+      }
       sum_up();
-      find_velocities(s);
-      if (!minimise(s, best.iterations)) break;
-      find_residual(s, true);
+    } else {
+      sum_up();
+      sweep_island(problem, island, disc, sweeps, p, u);
+      sweeps = std::min(2 * sweeps, kSweepsMost);
     }
-    for (std::size_t k = 0; k < island.contacts.size(); ++k) {
-      const ProblemContact& contact = problem.contact(island.contacts[k]);
-      p[island.contacts[k]] = project_contact(contact, disc, local_[k].p, -1);
-    }
-    sum_up();
     const double residual = island_residual(problem, island, disc, p, u);
-    if (residual < best.residual) {
-      best.residual = residual;
-      for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
-    }
-    if (residual > 0.1 * last) {
+    keep(residual);
+    if (!found) {
+      proximal = std::min(kSofter * proximal, kProximalMost);
+    } else if (residual > 0.1 * last) {
       if (best.residual <= kSolved) break;
       proximal = std::max(0.1 * proximal, kProximalLeast);
+    } else if (proximal > kProximal) {
+      proximal = std::max(0.1 * proximal, kProximal);
     }
     last = residual;
   }

@@ -22,9 +22,9 @@ struct ContactSolution {
   std::uint32_t iterations = 0;  // factorisations
 };
 
-// Friction makes H unsymmetric (its bound follows p_n): Newton steps with that first, with a search on |R|; where they
-// fail, with bounds of the last proximal step (Tresca), which is minimising a convex function: always solvable, with an
-// exact search along the step.
+// Friction makes H unsymmetric: its bound follows p_n. Newton steps are halved until |R| falls; where none makes it
+// fall D is raised (R is smoother then, and a step of it takes off less) and sweeps find out which contacts push and
+// slide; D comes down again as proximal steps succeed.
 class ContactNewton {
  public:
   ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max, std::uint32_t rows_max);
@@ -44,7 +44,7 @@ class ContactNewton {
     bool pushes;  // G is not zero
   };
   struct Local {
-    double D, bound;
+    double D;
     Vec3 r, p, c, dc;
     Slopes slopes;
   };
@@ -57,14 +57,11 @@ class ContactNewton {
 
   void start(const Context& s, const Vec3* p, double proximal) noexcept;
   void find_velocities(const Context& s) noexcept;
-  static Vec3 evaluate(const Context& s, const Local& local, const Vec3& c, const ProblemContact& contact, bool coupled,
+  static Vec3 evaluate(const Context& s, const Local& local, const Vec3& c, const ProblemContact& contact,
                        Slopes* slopes) noexcept;
-  double find_residual(const Context& s, bool coupled) noexcept;
-  bool direction(const Context& s, bool coupled) noexcept;
-  void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G,
-                 bool coupled) noexcept;
-  double search(const Context& s) noexcept;
-  bool minimise(const Context& s, std::uint32_t& iterations) noexcept;
+  double find_residual(const Context& s) noexcept;
+  bool direction(const Context& s) noexcept;
+  void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
   bool follow(const Context& s, std::uint32_t& iterations) noexcept;
   void move(const Context& s, double t) noexcept;
 

@@ -39,26 +39,6 @@ ContactSolver::ContactSolver(const Model& model, const Limits& limits)
       column_(half_max(model)),
       normal_(kLcpRows) {}
 
-// Each contact for itself, the others staying; from u = sum Y p, which stays so. Gives the residual.
-double ContactSolver::sweep(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
-                            std::uint32_t sweeps, Vec3* p, double* u) noexcept {
-  for (std::uint32_t k = 0; k < sweeps; ++k) {
-    for (const std::uint32_t i : island.contacts) {
-      const ProblemContact& contact = problem.contact(i);
-      const double size = own_mobility(contact) + contact.compliance;
-      if (size == 0) continue;
-      for (int round = 0; round < 2; ++round) {
-        Vec3 c = velocity(problem, contact, u) + contact.b;
-        c[0] += contact.compliance * p[i][0];
-        const Vec3 next = project_contact(contact, disc, p[i] - c / size, -1);
-        push(problem, contact, next - p[i], u);
-        p[i] = next;
-      }
-    }
-  }
-  return island_residual(problem, island, disc, p, u);
-}
-
 // Rows (n, s1, s2) a contact: the pyramid of corners mu p_n along +-t1, +-t2 is the box |s| <= mu p_n / sqrt(2) along
 // the diagonals s1 = (t1 + t2) / sqrt(2), s2 = (t2 - t1) / sqrt(2).
 void ContactSolver::load_lcp(const ContactProblem& problem, const ContactIsland& island) noexcept {
@@ -136,7 +116,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   ++report.fallbacks;
   for (const std::uint32_t i : island.contacts) p[i].setZero();
   sum_up();
-  keep({sweep(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
+  keep({sweep_island(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
   if (fits && best.residual > kContactTolerance) keep(newton_.solve(problem, island, disc, p, u));
   if (fits && best.residual > kContactTolerance && pivot(problem, island, p)) {
     keep(newton_.solve(problem, island, disc, p, u));
@@ -144,7 +124,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   if (best.residual > kContactTolerance) {
     for (const std::uint32_t i : island.contacts) p[i] = best.residual < 1 ? kept_[i] : Vec3::Zero();
     sum_up();
-    keep({sweep(problem, island, disc, kManySweeps, p, u), 0});
+    keep({sweep_island(problem, island, disc, kManySweeps, p, u), 0});
   }
   const bool usable = best.residual < std::numeric_limits<double>::infinity();
   for (const std::uint32_t i : island.contacts) p[i] = usable ? kept_[i] : Vec3::Zero();

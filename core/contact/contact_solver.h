@@ -31,8 +31,6 @@ class ContactSolver {
   SolverReport solve(const ContactProblem& problem, std::uint32_t friction_directions, Vec3* p, double* u) noexcept;
 
  private:
-  double sweep(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
-               std::uint32_t sweeps, Vec3* p, double* u) noexcept;
   bool pivot(const ContactProblem& problem, const ContactIsland& island, Vec3* p) noexcept;
   void load_lcp(const ContactProblem& problem, const ContactIsland& island) noexcept;
   ContactSolution solve_island(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,

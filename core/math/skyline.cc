@@ -50,35 +50,8 @@ bool Skyline::shape(std::uint32_t n, const std::uint32_t* first) noexcept {
   return true;
 }
 
-bool Skyline::factor_symmetric() noexcept {
-  for (std::uint32_t i = 0; i < n_; ++i) {
-    double* const row = lower(i);
-    for (std::uint32_t j = first_[i]; j < i; ++j) {
-      const std::uint32_t m = std::max(first_[i], first_[j]);
-      row[j] = (row[j] - dot(row + m, lower(j) + m, j - m)) * inv_diagonal_[j];
-    }
-    const double entry = row[i], pivot = entry - dot(row + first_[i], row + first_[i], i - first_[i]);
-    if (!(pivot > kSkylinePivot * kSkylinePivot * entry)) return false;
-    row[i] = std::sqrt(pivot);
-    inv_diagonal_[i] = 1 / row[i];
-  }
-  return true;
-}
-
-void Skyline::solve_symmetric(double* x) const noexcept {
-  for (std::uint32_t i = 0; i < n_; ++i) {
-    const double* const row = lower_.data() + start_[i];
-    x[i] = (x[i] - dot(row + first_[i], x + first_[i], i - first_[i])) * inv_diagonal_[i];
-  }
-  for (std::uint32_t i = n_; i-- > 0;) {
-    const double* const row = lower_.data() + start_[i];
-    x[i] *= inv_diagonal_[i];
-    for (std::uint32_t j = first_[i]; j < i; ++j) x[j] -= row[j] * x[i];
-  }
-}
-
 // L has the diagonal, U ones there.
-bool Skyline::factor_general() noexcept {
+bool Skyline::factor() noexcept {
   for (std::uint32_t i = 0; i < n_; ++i) {
     double *const row = lower(i), *const column = upper(i);
     for (std::uint32_t j = first_[i]; j < i; ++j) {
@@ -94,7 +67,7 @@ bool Skyline::factor_general() noexcept {
   return true;
 }
 
-void Skyline::solve_general(double* x) const noexcept {
+void Skyline::solve(double* x) const noexcept {
   for (std::uint32_t i = 0; i < n_; ++i) {
     const double* const row = lower_.data() + start_[i];
     x[i] = (x[i] - dot(row + first_[i], x + first_[i], i - first_[i])) * inv_diagonal_[i];

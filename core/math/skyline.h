@@ -7,24 +7,21 @@
 
 namespace tactus {
 
-// Order of calls: shape, entries through lower() and upper(), factor_*, solve_* of the same kind. Sums are taken in a
-// fixed order. Cost of a factor: sum of (i - first[i])^2.
+// Order of calls: shape, entries through lower() and upper(), factor, solve. Sums are taken in a fixed order. Cost of a
+// factor: sum of (i - first[i])^2.
 class Skyline {
  public:
   Skyline(std::uint32_t rows_max, std::size_t entries_max);
 
   // first[i] <= i for n rows. False: more rows or entries than there is room for. Sets all entries to zero.
   [[nodiscard]] bool shape(std::uint32_t n, const std::uint32_t* first) noexcept;
-  // lower(i)[j]: entry (i, j), first[i] <= j <= i. upper(i)[j]: entry (j, i), j < i; general systems only.
+  // lower(i)[j]: entry (i, j), first[i] <= j <= i. upper(i)[j]: entry (j, i), j < i.
   [[nodiscard]] double* lower(std::uint32_t i) noexcept { return lower_.data() + start_[i]; }
   [[nodiscard]] double* upper(std::uint32_t i) noexcept { return upper_.data() + start_[i]; }
 
-  // Cholesky of the lower triangle. False: not positive definite.
-  [[nodiscard]] bool factor_symmetric() noexcept;
-  void solve_symmetric(double* x) const noexcept;
   // L U without exchanges. False: a pivot fell below kSkylinePivot of its entry.
-  [[nodiscard]] bool factor_general() noexcept;
-  void solve_general(double* x) const noexcept;
+  [[nodiscard]] bool factor() noexcept;
+  void solve(double* x) const noexcept;
 
  private:
   std::uint32_t n_ = 0;
