@@ -23,7 +23,8 @@ class MeshScratch;
 class World {
  public:
   // Takes the model and sizes all memory from the limits. The model must fit them (scene/ has checked); asserted.
-  World(std::unique_ptr<const Model> model, const Limits& limits);
+  // Worlds of one scene may share the model. A step advances by ticks_per_step of the model's ticks at once.
+  World(std::shared_ptr<const Model> model, const Limits& limits, std::uint32_t ticks_per_step = 1);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -36,8 +37,20 @@ class World {
   [[nodiscard]] const DofDrive& drive(DofIndex i) const noexcept { return drives_[i]; }
   // What the drive of dof i gave in the last step, on average [N m or N].
   [[nodiscard]] double joint_effort(DofIndex i) const noexcept { return joint_efforts_[i]; }
-  // Advances by h: kinematics, broad phase, narrow phase, model.advance, finish. Allocates nothing.
+  // What apply() has summed up for the next step.
+  [[nodiscard]] const SpatialForce& applied(BodyIndex b) const noexcept { return applied_[b]; }
+  // Advances by h = ticks_per_step * Model::step: kinematics, broad phase, narrow phase, model.advance, finish.
+  // Allocates nothing.
   StepReport step() noexcept;
+  // One tick of the model without forces: bodies and joints move on with their velocities (moving: false, they stand),
+  // kinematic bodies with their motion; what was applied is forgotten. Between the steps of another World that solves
+  // for this one.
+  void extrapolate(bool moving = true) noexcept;
+  // Takes over a state of another World of this model and these limits; what was applied stays. Whatever its contact
+  // model is: set_model() before the next step(), unless it is this World's.
+  void adopt(const State& state) noexcept;
+  // Another World solves with `kind` from here on: as set_model() for the state, whether or not this World has it.
+  void yield_to(ContactModelKind kind) noexcept;
 
   // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this
   // build.
@@ -57,10 +70,14 @@ class World {
   void snapshot(State& out) const { out = state_; }
   // False when the state does not fit the model (bodies, pair capacity); then nothing changed.
   bool restore(const State& state) noexcept;
+  [[nodiscard]] bool fits(const State& state) const noexcept;  // whatever its contact model is
   void reset() noexcept { restore(initial_); }
+  [[nodiscard]] const State& initial() const noexcept { return initial_; }
   [[nodiscard]] std::uint64_t hash() const noexcept { return state_hash(state_); }
 
   [[nodiscard]] const Model& model() const noexcept { return *model_; }
+  [[nodiscard]] const std::shared_ptr<const Model>& shared_model() const noexcept { return model_; }
+  [[nodiscard]] double h() const noexcept { return ticks_per_step_ * model_->step; }
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }
   // Contacts of the last step, found at its start, with the force on A at each point [N, W].
@@ -82,9 +99,11 @@ class World {
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
   void freeze_robots(StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;
+  void end_of_ticks(std::uint32_t ticks) noexcept;
 
-  std::unique_ptr<const Model> model_;
+  std::shared_ptr<const Model> model_;
   Limits limits_;
+  std::uint32_t ticks_per_step_;
   Parameters parameters_;
   State state_, initial_;
   Kinematics kinematics_;
