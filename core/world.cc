@@ -10,6 +10,7 @@
 #include "core/collide/collide_mesh.h"
 #include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
+#include "core/dynamics/integrator.h"
 #include "core/dynamics/robot_sweep.h"
 #include "core/shape/triangle_mesh.h"
 
@@ -65,13 +66,15 @@ bool finite(const double* x, std::size_t n) noexcept {
 
 }  // namespace
 
-World::World(std::unique_ptr<const Model> model, const Limits& limits)
+World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint32_t ticks_per_step)
     : model_(std::move(model)),
       limits_(limits),
+      ticks_per_step_(ticks_per_step),
       parameters_(model_->parameters),
       robot_drives_(*model_),
       sensors_(*model_),
       arena_(arena_bytes(*model_, limits)) {
+  TACTUS_ASSERT(ticks_per_step >= 1);
   TACTUS_ASSERT(model_->bodies.size() <= limits.bodies && model_->shapes.size() <= limits.shapes);
   TACTUS_ASSERT(limits.points_per_pair >= 4 && limits.points_per_pair <= 64);
   TACTUS_ASSERT(has_model(model_->contact_model));
@@ -139,7 +142,7 @@ StepReport World::step() noexcept {
   std::fill(joint_efforts_.begin(), joint_efforts_.end(), 0.0);
   std::copy(state_.joint_q.begin(), state_.joint_q.end(), last_joint_q_.begin());
   drive_robots();
-  const Tick tick{*model_,        parameters_,           limits_,         model_->step,
+  const Tick tick{*model_,        parameters_,           limits_,         h(),
                   contacts_,      kinematics_,           applied_.data(), contact_forces_.data(),
                   drives_.data(), joint_efforts_.data(), arena_,          contact_wrenches_.data()};
   StepReport report = contact_model_->advance(tick, state_);
@@ -318,8 +321,41 @@ void World::finish(StepReport& report) noexcept {
     ++report.bodies_frozen;
     report.frozen_body = b;
   }
-  ++state_.tick;
+  end_of_ticks(ticks_per_step_);
+}
+
+void World::end_of_ticks(std::uint32_t ticks) noexcept {
+  state_.tick += ticks;
   state_.time = static_cast<double>(state_.tick) * model_->step;
+}
+
+void World::extrapolate(bool moving) noexcept {
+  const double h = model_->step;
+  prescribe_velocities(*model_, state_.time, h, state_);
+  for (BodyIndex b = 0; b < state_.body_count(); ++b) {
+    const BodyMode mode = model_->bodies[b].mode;
+    const bool moves_on = mode == BodyMode::kinematic || (mode == BodyMode::free && moving);
+    if (!moves_on || state_.frozen[b]) continue;
+    state_.set_pose(b, state_.p_WBcm(b) + h * state_.v_WBcm(b), rotate_by(h * state_.w_WB(b), state_.q_WB(b)));
+  }
+  for (const Robot& robot : model_->robots) {
+    if (!moving || robot_frozen(*model_, state_, robot)) continue;
+    integrate_joints(*model_, robot, h, state_.joint_v.data() + robot.first_v, state_.joint_q.data() + robot.first_q);
+  }
+  if (!model_->robots.empty()) update_links(*model_, kinematics_, state_);
+  std::fill(applied_.begin(), applied_.end(), SpatialForce{});
+  end_of_ticks(1);
+}
+
+void World::adopt(const State& state) noexcept {
+  TACTUS_ASSERT(fits(state));
+  state_ = state;
+}
+
+void World::yield_to(ContactModelKind kind) noexcept {
+  if (state_.contact_model == kind) return;
+  state_.contact_model = kind;
+  state_.pairs.clear_model_blocks();
 }
 
 bool World::has_model(ContactModelKind kind) noexcept {
@@ -336,24 +372,24 @@ bool World::prepare_model(ContactModelKind kind) {
 bool World::set_model(ContactModelKind kind) noexcept {
   ContactModel* next = contact_models_[static_cast<std::size_t>(kind)].get();
   if (next == nullptr) return false;
-  if (next == contact_model_) return true;
   contact_model_ = next;
-  state_.contact_model = kind;
-  state_.pairs.clear_model_blocks();
+  yield_to(kind);
   return true;
+}
+
+bool World::fits(const State& state) const noexcept {
+  return state.q.size() == state_.q.size() && state.v.size() == state_.v.size() &&
+         state.joint_q.size() == state_.joint_q.size() && state.joint_v.size() == state_.joint_v.size() &&
+         state.frozen.size() == state_.frozen.size() && state.pairs.capacity() == state_.pairs.capacity() &&
+         static_cast<std::size_t>(state.contact_model) < contact_models_.size() &&
+         finite(state.q.data(), state.q.size()) && finite(state.v.data(), state.v.size()) &&
+         finite(state.joint_q.data(), state.joint_q.size()) && finite(state.joint_v.data(), state.joint_v.size()) &&
+         valid_actuators(robot_drives_.channels().joints(), state.actuators);
 }
 
 bool World::restore(const State& state) noexcept {
   const std::size_t kind = static_cast<std::size_t>(state.contact_model);
-  if (state.q.size() != state_.q.size() || state.v.size() != state_.v.size() ||
-      state.joint_q.size() != state_.joint_q.size() || state.joint_v.size() != state_.joint_v.size() ||
-      state.frozen.size() != state_.frozen.size() || state.pairs.capacity() != state_.pairs.capacity() ||
-      kind >= contact_models_.size() || !contact_models_[kind] || !finite(state.q.data(), state.q.size()) ||
-      !finite(state.v.data(), state.v.size()) || !finite(state.joint_q.data(), state.joint_q.size()) ||
-      !finite(state.joint_v.data(), state.joint_v.size()) ||
-      !valid_actuators(robot_drives_.channels().joints(), state.actuators)) {
-    return false;
-  }
+  if (!fits(state) || !contact_models_[kind]) return false;
   state_ = state;
   update_links(*model_, kinematics_, state_);  // the joints decide, whatever a caller wrote for links
   contact_model_ = contact_models_[kind].get();

@@ -25,7 +25,8 @@ class MeshScratch;
 class World {
  public:
   // Takes the model and sizes all memory from the limits. The model must fit them (scene/ has checked); asserted.
-  World(std::unique_ptr<const Model> model, const Limits& limits);
+  // Worlds of one scene may share the model. A step advances by ticks_per_step of the model's ticks at once.
+  World(std::shared_ptr<const Model> model, const Limits& limits, std::uint32_t ticks_per_step = 1);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -39,6 +40,8 @@ class World {
   [[nodiscard]] const DofDrive& drive(DofIndex i) const noexcept { return drives_[i]; }
   // What the drive of dof i gave in the last step, on average [N m or N].
   [[nodiscard]] double joint_effort(DofIndex i) const noexcept { return joint_efforts_[i]; }
+  // What apply() has summed up for the next step.
+  [[nodiscard]] const SpatialForce& applied(BodyIndex b) const noexcept { return applied_[b]; }
   // The same of contacts, impacts and applied forces: J^T F, mean over the last step [N m or N].
   [[nodiscard]] double external_effort(DofIndex i) const noexcept { return external_efforts_[i]; }
   // Of a joint of one coordinate (asserted); of a mimic its own q and v, and its master's efforts.
@@ -68,9 +71,18 @@ class World {
   // had touched or moved in the tick before.
   [[nodiscard]] std::span<const double> sensor_values(std::uint32_t i) const noexcept { return sensors_.values(i); }
 
-  // Advances by h: kinematics, broad phase, narrow phase, model.advance, finish;
+  // Advances by h = ticks_per_step * Model::step: kinematics, broad phase, narrow phase, model.advance, finish;
   // drives before advance, sensors after it. Allocates nothing.
   StepReport step() noexcept;
+  // One tick of the model without forces: bodies and joints move on with their velocities (moving: false, they stand),
+  // kinematic bodies with their motion; what was applied is forgotten. Between the steps of another World that solves
+  // for this one.
+  void extrapolate(bool moving = true) noexcept;
+  // Takes over a state of another World of this model and these limits; what was applied stays. Whatever its contact
+  // model is: set_model() before the next step(), unless it is this World's.
+  void adopt(const State& state) noexcept;
+  // Another World solves with `kind` from here on: as set_model() for the state, whether or not this World has it.
+  void yield_to(ContactModelKind kind) noexcept;
 
   // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this
   // build, or without memory yet (prepare_model).
@@ -94,10 +106,14 @@ class World {
   void snapshot(State& out) const { out = state_; }
   // False when the state does not fit the model (bodies, pair capacity); then nothing changed.
   bool restore(const State& state) noexcept;
+  [[nodiscard]] bool fits(const State& state) const noexcept;  // whatever its contact model is
   void reset() noexcept { restore(initial_); }
+  [[nodiscard]] const State& initial() const noexcept { return initial_; }
   [[nodiscard]] std::uint64_t hash() const noexcept { return state_hash(state_); }
 
   [[nodiscard]] const Model& model() const noexcept { return *model_; }
+  [[nodiscard]] const std::shared_ptr<const Model>& shared_model() const noexcept { return model_; }
+  [[nodiscard]] double h() const noexcept { return ticks_per_step_ * model_->step; }
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }
   // Contacts of the last step, found at its start, with the force on A at each point [N, W].
@@ -124,9 +140,11 @@ class World {
   void measure(const ContactSet& contacts) noexcept;
   void measure_at_rest() noexcept;
   void find_external_efforts(const TickForces& forces) noexcept;
+  void end_of_ticks(std::uint32_t ticks) noexcept;
 
-  std::unique_ptr<const Model> model_;
+  std::shared_ptr<const Model> model_;
   Limits limits_;
+  std::uint32_t ticks_per_step_;
   Parameters parameters_;
   State state_, initial_;
   Kinematics kinematics_;

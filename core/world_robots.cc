@@ -40,8 +40,8 @@ void World::find_external_efforts(const TickForces& forces) noexcept {
     for (std::uint32_t i = 0; i < tree->link_count(); ++i) {
       const BodyIndex b = tree->body(i);
       SpatialForce F;
-      F.force = forces.applied[b].force + forces.contact[b].force + forces.impulse[b].force / model_->step;
-      F.torque = forces.applied[b].torque + forces.contact[b].torque + forces.impulse[b].torque / model_->step;
+      F.force = forces.applied[b].force + forces.contact[b].force + forces.impulse[b].force / h();
+      F.torque = forces.applied[b].torque + forces.contact[b].torque + forces.impulse[b].torque / h();
       if (F.force.isZero(0) && F.torque.isZero(0)) continue;
       F.torque += (kinematics_.bodies[b].X_WBcm.p - state_.p_WBcm(b)).cross(F.force);
       tree->add_force(i, F, out);

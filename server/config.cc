@@ -2,6 +2,7 @@
 
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <array>
 #include <asio/ip/address.hpp>
 #include <filesystem>
@@ -30,6 +31,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
   Limits& l = n.limits;
+  const auto rate = [&n](ContactModelKind kind) { return &n.rates.hz[static_cast<std::size_t>(kind)]; };
   return {
       {"network.listen", &n.listen},
       {"network.control_port", &n.control_port, 0, 65535},
@@ -68,6 +70,15 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
       {"limits.problem_rows", &l.problem_rows, 64, 4096},
       {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
+      {"model.penalty.rate_hz", rate(ContactModelKind::penalty), 0, 10000},
+      {"model.deepest.rate_hz", rate(ContactModelKind::deepest), 0, 10000},
+      {"model.lcp.rate_hz", rate(ContactModelKind::lcp), 1, 10000},
+      {"model.st.rate_hz", rate(ContactModelKind::st), 1, 10000},
+      {"model.ap.rate_hz", rate(ContactModelKind::ap), 1, 10000},
+      {"model.lnc.rate_hz", rate(ContactModelKind::lnc), 1, 10000},
+      {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
+      {"shadow.model", &n.shadow_model},
+      {"shadow.rate_hz", &n.shadow_rate_hz, 1, 10000},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
@@ -120,6 +131,21 @@ std::string known_keys(const std::vector<Key>& keys, const std::string& table) {
   return out;
 }
 
+// One table, and the tables in it.
+void read_table(const std::string& path, const std::string& table_name, const toml::table& table,
+                const std::vector<Key>& keys) {
+  for (const auto& [key, node] : table) {
+    const std::string name = table_name + "." + std::string(key.str());
+    if (const toml::table* inner = node.as_table(); inner != nullptr && !known_keys(keys, name).empty()) {
+      read_table(path, name, *inner, keys);
+      continue;
+    }
+    const auto known = std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == name; });
+    if (known == keys.end()) fail(path, node, name, "unknown; expected one of " + known_keys(keys, table_name));
+    read_value(path, node, *known);
+  }
+}
+
 }  // namespace
 
 void read_config(const std::string& path, ServerConfig& config) {
@@ -134,18 +160,16 @@ void read_config(const std::string& path, ServerConfig& config) {
     const std::string table_name(table_key.str());
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
-      fail(path, table_node, table_name, "unknown; expected the tables network, scene, realtime, limits, log");
+      fail(path, table_node, table_name,
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, log");
     }
-    for (const auto& [key, node] : *table) {
-      const std::string name = table_name + "." + std::string(key.str());
-      const Key* known = nullptr;
-      for (const Key& k : keys) {
-        if (k.name == name) known = &k;
-      }
-      if (known == nullptr) fail(path, node, name, "unknown; expected one of " + known_keys(keys, table_name));
-      read_value(path, node, *known);
-    }
+    read_table(path, table_name, *table, keys);
   }
+  // A rate that the user chose must fit the scene; a default gives way to it.
+  const net::NetOptions defaults;
+  for (std::size_t i = 0; i < kContactModels; ++i)
+    config.net.rates.chosen[i] = config.net.rates.hz[i] != defaults.rates.hz[i];
+  config.net.shadow_rate_chosen = config.net.shadow_rate_hz != defaults.shadow_rate_hz;
 }
 
 void finish_config(ServerConfig& c) {
@@ -174,6 +198,7 @@ void finish_config(ServerConfig& c) {
   for (const char* level : kLevels) known = known || c.log_level == level;
   TACTUS_REQUIRE(known, "log.level: found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
   c.tick.bodies = c.net.limits.bodies;
+  c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
 }
 

@@ -41,8 +41,13 @@ std::string scene_path(const ServerConfig& config) {
 }
 
 net::LoadedScene load_first_scene(const ServerConfig& config, const std::string& path) {
-  net::LoadRequest request{
-      std::filesystem::path(path).stem().string(), path, config.set, 0, config.net.limits, config.net.rate_hz};
+  net::LoadRequest request{std::filesystem::path(path).stem().string(),
+                           path,
+                           config.set,
+                           0,
+                           config.net.limits,
+                           config.net.rate_hz,
+                           net::solver_options(config.net)};
   if (!config.model.empty()) request.set.emplace_back("model", config.model);
   return net::load(request);
 }
@@ -60,6 +65,18 @@ void say_rights(const TickLoop& loop, int net_priority) {
   }
   if (!rights->all_granted)
     spdlog::warn("running without all real-time rights: ticks may be late; each late tick is counted");
+}
+
+void say_rates(const ServerConfig& config, const World& world) {
+  const double step = world.model().step;
+  const auto say = [](const std::string& note) {
+    if (!note.empty()) spdlog::warn("{}", note);
+  };
+  for (std::size_t i = 0; i < kContactModels; ++i) {
+    const auto kind = static_cast<ContactModelKind>(i);
+    say(rounding_note(std::string("model.") + to_string(kind) + ".rate_hz", config.net.rates.of(kind), step));
+  }
+  say(rounding_note("shadow.rate_hz", config.net.shadow_rate_hz, step));
 }
 
 void say_what_is_missing(const ServerConfig& config) {
@@ -95,10 +112,13 @@ int serve(const ServerConfig& config) {
   const std::string path = scene_path(config);
   net::LoadedScene scene = load_first_scene(config, path);
   const World& world = *scene.world;
+  say_rates(config, world);
   for (const std::string& note : world.model().notes) spdlog::warn("{}", note);
   const std::uint32_t epoch = net::random_u32();
   TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
   TickLoop loop(config.tick, link, std::move(scene.world), epoch);
+  SolverThread* const solvers[] = {scene.solver.get(), scene.shadow.get()};
+  loop.set_solvers(std::move(scene.solver), std::move(scene.shadow));
 
   asio::io_context io(1);
   net::NetServer server(io, config.net, link, loop, path);
@@ -117,6 +137,10 @@ int serve(const ServerConfig& config) {
   if (config.status_line) server.on_second = [](const std::string& line) { spdlog::info("{}", line); };
   if (!loop.start()) throw InputError("the tick thread could not be created: see ulimit -u and -v");
   say_rights(loop, config.tick.lockstep ? 0 : config.net.priority);
+  for (SolverThread* solver : solvers) {
+    if (solver != nullptr && !solver->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
+      throw InputError("a solver's thread could not be created: see ulimit -u and -v");
+  }
   say_what_is_missing(config);
   server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep);
   std::printf("tactusd: listening control=%s:%u realtime=%u\n", config.net.listen.c_str(), server.control_port(),

@@ -36,6 +36,8 @@ DENIED_IN_REALTIME = [
 ALLOWED = {
     ("core/check.h", "throw"): "TACTUS_REQUIRE, used by scene/ and programs only",
     ("core/shape/triangle_mesh.h", "std::shared_ptr"): "instances share a mesh's tree and field; the tick only reads through plain pointers",
+    ("core/world.h", "std::shared_ptr"): "Worlds of one scene share its constant Model: solvers beside the tick step copies of the state",
+    ("core/world.cc", "std::shared_ptr"): "the same",
     ("core/dynamics/model.h", "std::shared_ptr"): "the Model owns the meshes that its shapes share; the tick only reads through plain pointers",
 }
 MACHINE_PATH = re.compile(r"(?<![A-Za-z0-9_.$}~-])/(?:" + "work" + "|" + "farm" + r")/")

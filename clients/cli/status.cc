@@ -34,6 +34,17 @@ void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
   std::printf(", %.0f max since start\n", s.work_lifetime_us().max());
   std::printf("contacts    %.1f mean, deepest %.3g mm, kinetic energy %.3g J\n", s.contacts_mean(),
               1e3 * s.penetration_max_m(), s.kinetic_energy_j());
+  const v1::SolverStatistics& solver = s.solver();
+  if (solver.rate_hz() > 0 || solver.solves() > 0)
+    std::printf("solver      %g Hz, %llu steps adopted, %llu late, %llu ticks lost; %.0f us p50, %.0f p99, %.0f max\n",
+                solver.rate_hz(), ull{solver.solves()}, ull{solver.late_solves()}, ull{solver.ticks_lost()},
+                solver.solve_us().p50(), solver.solve_us().p99(), solver.solve_us().max());
+  const v1::ShadowStatistics& shadow = s.shadow();
+  if (!shadow.model().empty())
+    std::printf("shadow      %s at %g Hz, %llu comparisons, %llu left out; %.3g mm (%s), %.3g m/s, %.3g N apart\n",
+                shadow.model().c_str(), shadow.rate_hz(), ull{shadow.comparisons()}, ull{shadow.skipped()},
+                1e3 * shadow.position_m().value(), shadow.position_m().body().c_str(),
+                shadow.velocity_m_per_s().value(), shadow.force_n().value());
   std::printf("granted     %s\n", s.granted().empty() ? "not reported" : one_line(s.granted()).c_str());
   if (s.commands_dropped() > 0)
     std::printf("dropped     %llu commands: the ring was full\n", ull{s.commands_dropped()});
@@ -57,6 +68,23 @@ void write_client(Json& json, const v1::ClientStatistics& c) {
   json.close('}').close('}');
 }
 
+void write_solvers(Json& json, const v1::SolverStatistics& solver, const v1::ShadowStatistics& shadow) {
+  json.open('{', "solver").field("rate_hz", solver.rate_hz()).field("solves", solver.solves());
+  json.field("late_solves", solver.late_solves()).field("ticks_lost", solver.ticks_lost());
+  json.field("adoption_tick", solver.adoption_tick()).field("solve_us", solver.solve_us()).close('}');
+  json.open('{', "shadow").field("model", shadow.model()).field("rate_hz", shadow.rate_hz());
+  json.field("comparisons", shadow.comparisons()).field("skipped", shadow.skipped()).field("tick", shadow.tick());
+  const auto maximum = [&json](const char* name, const v1::ShadowStatistics::Maximum& m) {
+    json.open('{', name).field("value", m.value()).field("since_start", m.since_start()).field("body", m.body());
+    json.close('}');
+  };
+  maximum("position_m", shadow.position_m());
+  maximum("angle_rad", shadow.angle_rad());
+  maximum("velocity_m_per_s", shadow.velocity_m_per_s());
+  maximum("force_n", shadow.force_n());
+  json.field("solve_us", shadow.solve_us()).close('}');
+}
+
 std::string status_json(const v1::Statistics& s, const v1::LeaseList& leases) {
   Json json;
   json.open('{').field("scene", s.scene()).field("bodies", s.bodies()).field("model", s.model());
@@ -71,6 +99,7 @@ std::string status_json(const v1::Statistics& s, const v1::LeaseList& leases) {
   json.field("contacts_mean", s.contacts_mean()).field("penetration_max_m", s.penetration_max_m());
   json.field("kinetic_energy_j", s.kinetic_energy_j()).field("granted", s.granted());
   json.field("commands_dropped", s.commands_dropped()).field("datagrams_refused", s.datagrams_refused());
+  write_solvers(json, s.solver(), s.shadow());
   char hash[20];
   std::snprintf(hash, sizeof hash, "%016llx", ull{s.state_hash()});
   json.field("scene_epoch", s.scene_epoch()).field("state_hash", hash).open('[', "clients");

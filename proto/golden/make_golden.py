@@ -26,7 +26,7 @@ NONCE_SERVER = bytes(range(128, 160))
 KEY = bytes((7 * i + 3) % 256 for i in range(32))
 SESSION = 0xC0FFEE42
 EPOCH = 0x9E3779B9
-TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5}
+TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6}
 
 
 def hmac_sha256(key, data):
@@ -172,7 +172,7 @@ def refused():
         "size": [good[:31], b"", seal(KEY, header(3, 1) + b"\0" * 1369)],
         "magic": [seal(KEY, header(3, 1, magic=b"CT") + payload)],
         "version": [seal(KEY, header(3, 1, version=2) + payload), seal(KEY, header(3, 1, version=0) + payload)],
-        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(6, 1) + payload)],
+        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(7, 1) + payload)],
         "session": [seal(KEY, header(3, 1, session=SESSION + 1) + payload)],
         "mac": [good[:-1] + bytes([good[-1] ^ 1]), good[:8] + b"\x02" + good[9:], seal(b"\0" * 32, good[:-16]), good[:-1]],
     }
@@ -180,6 +180,11 @@ def refused():
         "kind": "refused_datagrams", "what": "datagrams to be refused, by the first check that they fail", "key": KEY.hex(), "session": SESSION,
         "refused": [{"reason": reason, "bytes": data.hex()} for reason, list_of_data in cases.items() for data in list_of_data],
     }  # fmt: skip
+
+
+def shadow():
+    rows = [0.5, 0.25, 2.0**-10, 9.75, 0.0, 2.0**-20, 1.5, 0.0]
+    return m.ShadowPacket(scene_epoch=EPOCH, tick=1010, parts=1, subscription=3, ticks=10, send_ns=(1 << 53) + 3, body_id=[1, 7], difference=rows)
 
 
 def golden():
@@ -200,6 +205,7 @@ def golden():
         "ping": datagram("", "PING", 10, ping),
         "pong": datagram("", "PONG", 11, pong),
         "grant": datagram("", "GRANT", (1 << 64) - 1, grant),
+        "shadow": datagram("differences of two bodies", "SHADOW", 12, shadow()),
         "control_client": control_frames("Hello without a mac, then three requests with", "C", client_frames()),
         "control_server": control_frames("HelloReply without a mac, then an error, an event and a reply with", "S", server_frames()),
         "handshake": handshake(),

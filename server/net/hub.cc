@@ -1,11 +1,20 @@
 #include "server/net/hub.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "proto/seal.h"
 #include "server/net/control_connection.h"
 
 namespace tactus::net {
+
+void ShadowSeen::add(const ShadowSummary& summary) noexcept {
+  last = summary;
+  position_max = std::max(position_max, summary.position.value);
+  angle_max = std::max(angle_max, summary.angle.value);
+  velocity_max = std::max(velocity_max, summary.velocity.value);
+  force_max = std::max(force_max, summary.force.value);
+}
 
 std::uint32_t random_u32() {
   std::uint32_t out = 0;

@@ -15,6 +15,7 @@
 #include "server/net/options.h"
 #include "server/net/scene_library.h"
 #include "server/net/scene_view.h"
+#include "server/net/solvers.h"
 #include "server/net/tick_port.h"
 #include "server/session/authority.h"
 #include "server/session/session.h"
@@ -26,17 +27,28 @@ class RealtimePort;
 class LockstepDesk;
 class NetStatistics;
 
+// What the shadow has found in this scene.
+struct ShadowSeen {
+  ShadowSummary last;
+  float position_max = 0, angle_max = 0, velocity_max = 0, force_max = 0;
+
+  void add(const ShadowSummary& summary) noexcept;
+};
+
 struct Hub {
   Hub(asio::io_context& io_context, const NetOptions& net_options, TickLink& link, TickLoop& loop,
       const std::string& scene_file)
       : io(io_context),
         options(net_options),
+        solvers(solver_options(net_options)),
         sessions(net_options.clients),
         library(net_options.scenes_dir, scene_file),
         tick(io_context, link, loop) {}
 
   asio::io_context& io;
   const NetOptions options;
+  SolverOptions solvers;  // the shadow: as clients wish it
+  ShadowSeen shadow_seen;
   SessionTable sessions;
   Authority authority;
   SceneLibrary library;

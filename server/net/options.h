@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "proto/wire.h"
+#include "server/solver/model_rates.h"
 
 namespace tactus::net {
 
@@ -23,6 +24,11 @@ struct NetOptions {
   std::string scenes_dir;
   Limits limits;
   double rate_hz = 0;  // 0: each scene's own step
+  ModelRates rates;
+  std::string shadow_model;     // empty: none
+  double shadow_rate_hz = 100;  // where the client names none
+  bool shadow_rate_chosen = false;
+  std::uint32_t contacts = 2048;  // of a slow model's step that are published
   std::string build;
 };
 

@@ -11,7 +11,8 @@
 namespace tactus::net {
 namespace {
 
-constexpr int kBatch = 64;  // datagrams read before the loop serves others
+constexpr std::uint32_t kShadowRowsMax = 64;  // 20 bytes each, and 60 for the rest
+constexpr int kBatch = 64;                    // datagrams read before the loop serves others
 
 std::size_t index_of(ClientSlot client) {
   return client & 0xffu;
@@ -59,6 +60,8 @@ static_assert(kStatusBodyFrozen == std::uint32_t{v1::STATUS_BODY_FROZEN} &&
               kStatusLateTick == std::uint32_t{v1::STATUS_LATE_TICK});
 static_assert(kStatusCommandsDropped == std::uint32_t{v1::STATUS_COMMANDS_DROPPED} &&
               kStatusFault == std::uint32_t{v1::STATUS_FAULT});
+static_assert(kStatusExtrapolated == std::uint32_t{v1::STATUS_EXTRAPOLATED} &&
+              kStatusSolveLate == std::uint32_t{v1::STATUS_SOLVE_LATE});
 static_assert(v1::VerdictCode_MAX < static_cast<int>(kVerdictCodes));
 
 }  // namespace
@@ -254,6 +257,7 @@ void RealtimePort::publish(const StateSlot& slot) {
     for (const auto& subscriber : session.subscriptions) {
       const bool due = subscriber->due(f.tick, f.beat, f.advanced || hub_.tick.lockstep());
       if (forced || (due && !muted)) publish_to(session, *subscriber, slot);
+      if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
     }
   });
 }
@@ -272,6 +276,31 @@ void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const St
     const std::size_t length =
         encode_packet(source, plan_[part], part, parts, now_ns(), out_.data() + wire::kHeaderBytes);
     send(session, wire::DatagramType::state, length);
+  }
+}
+
+// The message is reused: flat packed columns, so that nothing is allocated once it has been full.
+void RealtimePort::publish_shadow(Session& session, const SubscriptionSpec& spec, const StateSlot& slot) {
+  const auto bodies = static_cast<std::uint32_t>(spec.bodies.size());
+  const std::uint32_t parts = std::max(1u, (bodies + kShadowRowsMax - 1) / kShadowRowsMax);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    shadow_.Clear();
+    shadow_.set_scene_epoch(slot.frame.epoch);
+    shadow_.set_tick(slot.frame.shadow.tick);
+    shadow_.set_part(part);
+    shadow_.set_parts(parts);
+    shadow_.set_subscription(spec.id);
+    shadow_.set_ticks(slot.frame.shadow.ticks);
+    shadow_.set_send_ns(now_ns());
+    for (std::uint32_t i = part * kShadowRowsMax; i < std::min(bodies, (part + 1) * kShadowRowsMax); ++i) {
+      const ShadowRow& row = slot.shadow[spec.bodies[i]];
+      shadow_.add_body_id(spec.bodies[i]);
+      for (const float x : {row.position, row.angle, row.velocity, row.force}) shadow_.add_difference(x);
+    }
+    const std::size_t length = shadow_.ByteSizeLong();
+    TACTUS_ASSERT(length <= kStatePayloadMax);
+    shadow_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
+    send(session, wire::DatagramType::shadow, length);
   }
 }
 

@@ -52,6 +52,7 @@ class RealtimePort {
   void refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem);
   void refuse(const char* reason);
   void publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot);
+  void publish_shadow(Session& session, const SubscriptionSpec& spec, const StateSlot& slot);
   void send(Session& session, wire::DatagramType type, std::size_t payload_length);
 
   Hub& hub_;
@@ -66,6 +67,7 @@ class RealtimePort {
   std::array<Command, wire::kCommandRowsMax> rows_{};
   std::vector<std::uint32_t> contact_rows_;
   std::vector<PacketRange> plan_;
+  v1::ShadowPacket shadow_;
   std::vector<Answer> answers_;
 };
 

@@ -54,6 +54,7 @@ void subscribe(const Exchange& x, const v1::Subscribe& request) {
   spec.wrench = request.wrench();
   spec.contacts = request.contacts();
   spec.single_precision = request.single_precision();
+  spec.shadow = request.shadow();
   spec.decimation = std::max(1u, request.decimation());
   const std::size_t limit = x.hub().options.subscriptions_per_client;
   const Subscriber* subscriber = x.session()->subscribe(std::move(spec), limit);
@@ -156,6 +157,8 @@ void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& 
       return restore_snapshot(x, request.restore_snapshot());
     case Body::kSetModel:
       return set_model(x, request.set_model());
+    case Body::kSetShadow:
+      return set_shadow(x, request.set_shadow());
     case Body::kSetParameter:
       return set_parameter(x, request.set_parameter());
     case Body::kGetStatistics:

@@ -33,6 +33,11 @@ class Exchange {
   ClientSlot client_;
 };
 
+// requests_model.cc
+// Builds what moves the world with `kind` beside the tick (null: the tick does it), on the loader's thread; then
+// continues on net's. Not continued when the scene has changed meanwhile: the client is told.
+void with_solver(const Exchange& x, ContactModelKind kind, std::function<void(SlowSolver*)> then);
+
 // requests_world.cc
 void load_scene(const Exchange& x, const v1::LoadScene& request);
 void pause(const Exchange& x);
@@ -44,6 +49,7 @@ void reset(const Exchange& x);
 void take_snapshot(const Exchange& x, const v1::TakeSnapshot& request);
 void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request);
 void set_model(const Exchange& x, const v1::SetModel& request);
+void set_shadow(const Exchange& x, const v1::SetShadow& request);
 void set_parameter(const Exchange& x, const v1::SetParameter& request);
 
 // requests_lease.cc

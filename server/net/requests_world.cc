@@ -44,12 +44,21 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
   Command command = command_of(x, Command::Kind::swap_world);
   command.world = world;
   command.value = epoch;
+  for (SolverThread* thread :
+       {static_cast<SolverThread*>(loaded->solver.get()), static_cast<SolverThread*>(loaded->shadow.get())}) {
+    const Rights* rights = hub.tick.rights();
+    const bool started = thread == nullptr || thread->start(rights == nullptr ? -1 : rights->cpu);
+    TACTUS_ASSERT(started);
+  }
+  command.solver = loaded->solver.release();
+  command.shadow = loaded->shadow.release();
   hub.tick.post(command, [x, loaded, world, epoch](const Notice& notice) {
     Hub& h = x.hub();
     h.loading = false;
     h.scene_changed(*world, loaded->name, epoch, std::move(loaded->blank));
     asio::post(h.loader, [old = notice.world] { delete old; });
     h.newest = StateFrame{};
+    h.shadow_seen = {};
     h.broadcast(v1::Event::SCENE_CHANGED, loaded->name);
     spdlog::info("scene '{}' loaded by {}: {} bodies", loaded->name, h.client_name(x.client()),
                  world->model().bodies.size());
@@ -66,7 +75,8 @@ void load_scene(const Exchange& x, const v1::LoadScene& request) {
   if (hub.loading) return x.error(v1::ERROR_WRONG_STATE, "another scene is being loaded");
   const auto entry = hub.library.find(request.name());
   if (!entry) return x.error(v1::ERROR_NOT_FOUND, "no scene '" + request.name() + "'; ListScenes names them");
-  LoadRequest load_request{entry->name, entry->path, {}, request.seed(), hub.options.limits, hub.options.rate_hz};
+  LoadRequest load_request{entry->name,        entry->path,         {},         request.seed(),
+                           hub.options.limits, hub.options.rate_hz, hub.solvers};
   for (const v1::Parameter& p : request.parameters()) load_request.set.emplace_back(p.key(), p.value());
   hub.loading = true;
   asio::post(hub.loader, [x, load_request] {
@@ -165,13 +175,23 @@ void grant(const Exchange& x, const v1::Grant& request) {
 
 void reset(const Exchange& x) {
   if (!x.needs_world()) return;
-  x.hub().lockstep->cancel();
-  x.hub().tick.post(command_of(x, Command::Kind::reset), [x](const Notice&) {
+  const ContactModelKind kind = x.hub().scene.model().contact_model;
+  const auto go = [x, kind](SlowSolver* solver) {
     Hub& hub = x.hub();
-    hub.scene.contact_model = hub.scene.model().contact_model;
-    hub.broadcast(v1::Event::RESTORED, "reset");
-    reply_scene(x);
-  });
+    hub.lockstep->cancel();
+    hub.scene.in_charge = kind;
+    Command command = command_of(x, Command::Kind::reset);
+    command.epoch = hub.scene.epoch;
+    command.solver = solver;
+    hub.tick.post(command, [x, kind](const Notice& notice) {
+      if (!notice.ok) return x.error(v1::ERROR_WRONG_STATE, "the reset was overtaken by another change of the world");
+      x.hub().scene.contact_model = kind;
+      x.hub().broadcast(v1::Event::RESTORED, "reset");
+      reply_scene(x);
+    });
+  };
+  if (kind == x.hub().scene.in_charge) return go(nullptr);
+  with_solver(x, kind, go);
 }
 
 void take_snapshot(const Exchange& x, const v1::TakeSnapshot& request) {
@@ -220,32 +240,24 @@ void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request) {
       return x.error(v1::ERROR_NOT_FOUND, "no snapshot '" + request.name() + "' of this scene is kept");
     *state = it->second.state;
   }
-  hub.lockstep->cancel();
-  Command command = command_of(x, Command::Kind::restore);
-  command.state = state.get();
-  hub.tick.post(command, [x, state, what](const Notice& notice) {
-    if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
-    x.hub().scene.contact_model = state->contact_model;
-    x.hub().broadcast(v1::Event::RESTORED, what);
-    x.done();
-  });
-}
-
-void set_model(const Exchange& x, const v1::SetModel& request) {
-  if (!x.needs_world()) return;
-  ContactModelKind kind{};
-  if (!parse_contact_model(request.name(), kind) || !World::has_model(kind)) {
-    return x.error(v1::ERROR_BAD_VALUE,
-                   fmt::format("no contact model '{}' in this build; it has: {}", request.name(), model_names()));
-  }
-  Command command = command_of(x, Command::Kind::set_model);
-  command.value = static_cast<std::uint64_t>(kind);
-  x.hub().tick.post(command, [x, kind](const Notice& notice) {
-    if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, std::string("the world refused the model ") + to_string(kind));
-    x.hub().scene.contact_model = kind;
-    x.hub().broadcast(v1::Event::MODEL_CHANGED, to_string(kind));
-    x.done();
-  });
+  const ContactModelKind kind = state->contact_model;
+  const auto go = [x, state, what, kind](SlowSolver* solver) {
+    Hub& h = x.hub();
+    h.lockstep->cancel();
+    h.scene.in_charge = kind;
+    Command command = command_of(x, Command::Kind::restore);
+    command.epoch = h.scene.epoch;
+    command.state = state.get();
+    command.solver = solver;
+    h.tick.post(command, [x, state, what, kind](const Notice& notice) {
+      if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
+      x.hub().scene.contact_model = kind;
+      x.hub().broadcast(v1::Event::RESTORED, what);
+      x.done();
+    });
+  };
+  if (kind == hub.scene.in_charge) return go(nullptr);
+  with_solver(x, kind, go);
 }
 
 void set_parameter(const Exchange& x, const v1::SetParameter& request) {

@@ -47,6 +47,10 @@ LoadedScene load(const LoadRequest& request) {
   out.name = request.name;
   out.world = std::make_unique<World>(std::move(model), request.limits);
   out.blank = out.world->state();
+  const World& world = *out.world;
+  require_rates(request.solvers, world.model().step);
+  out.solver = make_slow_solver(request.solvers, world.shared_model(), world.limits(), world.model().contact_model);
+  out.shadow = make_shadow_solver(request.solvers, world.shared_model(), world.limits());
   return out;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/limits.h"
 #include "core/world.h"
+#include "server/net/solvers.h"
 
 namespace tactus::net {
 
@@ -23,6 +24,8 @@ struct SceneEntry {
 struct LoadedScene {
   std::string name;
   std::unique_ptr<World> world;
+  std::unique_ptr<SlowSolver> solver;    // when the scene's model is slow; not started
+  std::unique_ptr<ShadowSolver> shadow;  // when there is to be one; not started
   State blank;  // a state that fits the world: snapshots are copies of it, so that the tick allocates nothing
 };
 
@@ -32,6 +35,7 @@ struct LoadRequest {
   std::uint64_t seed = 0;
   Limits limits;
   double rate_hz = 0;  // > 0: replaces the scene's step
+  SolverOptions solvers;
 };
 
 // Reads and builds. Throws InputError. Any thread.

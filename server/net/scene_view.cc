@@ -71,7 +71,7 @@ void SceneView::set(const World& new_world, std::string scene_name, std::uint32_
   epoch = new_epoch;
   blank = std::move(blank_state);
   parameters = model().parameters;
-  contact_model = model().contact_model;
+  contact_model = in_charge = model().contact_model;
   snapshots.clear();
   body_ids.clear();
   for (BodyIndex b = 0; b < model().bodies.size(); ++b) body_ids.emplace(model().bodies[b].name, b);

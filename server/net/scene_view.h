@@ -26,6 +26,7 @@ struct SceneView {
   State blank;
   Parameters parameters;
   ContactModelKind contact_model = ContactModelKind::penalty;
+  ContactModelKind in_charge = ContactModelKind::penalty;  // once the commands under way have acted
   std::unordered_map<std::string, BodyIndex> body_ids;
   std::map<std::string, KeptSnapshot> snapshots;
 

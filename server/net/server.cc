@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <asio/post.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -59,6 +61,7 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
   handlers.event = [this](const Notice& notice) { on_event(notice); };
   handlers.state = [this](const StateSlot& slot) {
     if (slot.frame.epoch == hub_.scene.epoch) hub_.newest = slot.frame;
+    if (slot.frame.epoch == hub_.scene.epoch && slot.frame.has_shadow) hub_.shadow_seen.add(slot.frame.shadow);
     realtime_.publish(slot);
   };
   hub_.tick.start(std::move(handlers));
@@ -118,6 +121,12 @@ void NetServer::on_event(const Notice& notice) {
     case Notice::Kind::fault:
       spdlog::critical("fault at tick {}: the server is stopping itself", notice.tick);
       return hub_.broadcast(v1::Event::SERVER_STOPPING, "fault: an internal check failed; forces are zero");
+    case Notice::Kind::retired:  // its destructor waits for a solve that is still under way
+      asio::post(hub_.loader, [solver = notice.solver, shadow = notice.shadow] {
+        delete solver;
+        delete shadow;
+      });
+      return;
     default:
       return;
   }

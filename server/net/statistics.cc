@@ -87,11 +87,50 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   }
   out.set_bodies(hub_.scene.model().bodies.size());
   out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
+  fill_solvers(out);
   for (const auto& [reason, count] : hub_.refused) {
     v1::Parameter* p = out.add_refused_by_reason();
     p->set_key(reason);
     p->set_value(std::to_string(count));
   }
+}
+
+void NetStatistics::fill_solvers(v1::Statistics& out) const {
+  const TickMetrics& m = hub_.tick.metrics();
+  const Model& model = hub_.scene.model();
+  HistogramData histogram;
+  v1::SolverStatistics* solver = out.mutable_solver();
+  solver->set_ticks_per_step(ticks_per_step(hub_.solvers.rates, hub_.scene.contact_model, model.step));
+  if (solver->ticks_per_step() > 1) solver->set_rate_hz(1 / (solver->ticks_per_step() * model.step));
+  solver->set_solves(m.solves.read());
+  solver->set_late_solves(m.late_solves.read());
+  solver->set_ticks_lost(m.solve_ticks_lost.read());
+  solver->set_adoption_tick(m.adoption_tick.read());
+  m.solve_ns.copy(histogram);
+  set_histogram(solver->mutable_solve_us(), histogram);
+
+  const ShadowWish& wish = hub_.solvers.shadow;
+  const ShadowSeen& seen = hub_.shadow_seen;
+  v1::ShadowStatistics* shadow = out.mutable_shadow();
+  if (wish.model) {
+    shadow->set_model(to_string(*wish.model));
+    shadow->set_ticks_per_step(ticks_per_step(wish.rate_hz, model.step));
+    shadow->set_rate_hz(1 / (shadow->ticks_per_step() * model.step));
+  }
+  shadow->set_comparisons(m.shadow_solves.read());
+  shadow->set_skipped(m.shadow_skipped.read());
+  shadow->set_tick(seen.last.tick);
+  const auto put = [&model](v1::ShadowStatistics::Maximum* to, const ShadowMaximum& last, float since_start) {
+    to->set_value(last.value);
+    to->set_since_start(since_start);
+    if (last.body < model.bodies.size()) to->set_body(model.bodies[last.body].name);
+  };
+  put(shadow->mutable_position_m(), seen.last.position, seen.position_max);
+  put(shadow->mutable_angle_rad(), seen.last.angle, seen.angle_max);
+  put(shadow->mutable_velocity_m_per_s(), seen.last.velocity, seen.velocity_max);
+  put(shadow->mutable_force_n(), seen.last.force, seen.force_max);
+  m.shadow_ns.copy(histogram);
+  set_histogram(shadow->mutable_solve_us(), histogram);
 }
 
 void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& out) const {
@@ -119,12 +158,15 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
 std::string NetStatistics::status_line() const {
   const auto us = [](const HistogramData& h, double p) { return 1e-3 * static_cast<double>(h.percentile(p)); };
   const char* mode = hub_.tick.lockstep() ? "lockstep" : hub_.paused ? "paused" : "free run";
+  std::string solves;
+  if (const std::uint64_t n = hub_.tick.metrics().solves.read(); n > 0)
+    solves = fmt::format(" | solves {} late {}", n, hub_.tick.metrics().late_solves.read());
   return fmt::format(
       "{} {} | {:.0f} Hz x{:.3f} | wake p50 {:.0f} p99 {:.0f} us | work p50 {:.0f} p99 {:.0f} us | missed {} (+{}) | "
-      "contacts {:.0f} | clients {}",
+      "contacts {:.0f} | clients {}{}",
       hub_.scene.name, mode, rate_hz_, hub_.tick.metrics().real_time_factor.read(), us(wake_, 0.5), us(wake_, 0.99),
       us(work_, 0.5), us(work_, 0.99), hub_.tick.metrics().points_skipped.read(), skipped_, contacts_mean_,
-      hub_.sessions.size());
+      hub_.sessions.size(), solves);
 }
 
 }  // namespace tactus::net

@@ -19,6 +19,7 @@ class NetStatistics {
 
  private:
   void fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t hash) const;
+  void fill_solvers(v1::Statistics& out) const;
   void fill_client(const Session& session, v1::ClientStatistics& out) const;
 
   Hub& hub_;

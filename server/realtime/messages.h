@@ -12,6 +12,8 @@
 namespace tactus {
 
 class World;
+class SlowSolver;
+class ShadowSolver;
 
 // Names a client to the session room (index and generation); the tick thread only hands it back.
 using ClientSlot = std::uint16_t;
@@ -27,6 +29,8 @@ inline constexpr std::uint32_t kStatusBodyFrozen = 16;
 inline constexpr std::uint32_t kStatusLateTick = 32;
 inline constexpr std::uint32_t kStatusCommandsDropped = 64;
 inline constexpr std::uint32_t kStatusFault = 128;
+inline constexpr std::uint32_t kStatusExtrapolated = 256;
+inline constexpr std::uint32_t kStatusSolveLate = 512;
 
 // One row of a wrench command (proto CommandPacket), already finite, in range, authorised; a body stands in one row of
 // a datagram at most. Rows of one datagram are pushed together.
@@ -46,13 +50,14 @@ struct Command {
     drop_channel,  // lease lost or client gone: row.body's wrench ramps to zero from now. No Notice
     pause,
     resume,
-    step,         // value ticks while paused; done when they have run
-    lockstep_on,  // done, and then the tick thread sleeps until TickLoop::return_world()
-    swap_world,   // world: a new scene, value: its epoch; the old one comes back in the Notice
-    reset,
+    step,            // value ticks while paused; done when they have run
+    lockstep_on,     // done, and then the tick thread sleeps until TickLoop::return_world()
+    swap_world,      // world: a new scene, value: its epoch, solver, shadow; the old one comes back in the Notice
+    reset,           // solver: when the scene's model is slow and another one is in charge
     snapshot,        // state: filled with a copy
-    restore,         // state: copied from
-    set_model,       // value: ContactModelKind
+    restore,         // state: copied from; solver as for reset
+    set_model,       // value: ContactModelKind; solver: when it is slow. Away from a slow model: at the end of its step
+    set_shadow,      // shadow: in charge from now on; null: none
     set_parameters,  // parameters: copied from
     probe,           // done with tick and state hash
   };
@@ -69,13 +74,22 @@ struct Command {
   World* world = nullptr;
   State* state = nullptr;
   const Parameters* parameters = nullptr;
+  SlowSolver* solver = nullptr;    // running; comes back in a Notice retired, when another one takes its place
+  ShadowSolver* shadow = nullptr;  // the same
 };
 
 // tick -> net, once-only, in order, in a ring of its own: verdicts, completions, events. Never dropped: the tick stops
 // draining commands while half of the ring is full, and what it says of its own accord (expiries, frozen bodies) is
 // fewer than the other half.
 struct Notice {
-  enum class Kind : std::uint8_t { verdict, done, channel_expired, body_frozen, fault };
+  enum class Kind : std::uint8_t {
+    verdict,
+    done,
+    channel_expired,
+    body_frozen,
+    fault,
+    retired  // solver, shadow: no longer needed, to be destroyed off the tick
+  };
   Kind kind = Kind::verdict;
   Command::Kind command = Command::Kind::wrench;  // done: of which
   bool ok = true;
@@ -86,15 +100,35 @@ struct Notice {
   std::uint64_t ticket = 0;
   std::uint64_t tick = 0;
   std::uint32_t age_us = 0;
-  std::uint64_t hash = 0;  // done(snapshot, restore, step, reset, probe): state hash
-  World* world = nullptr;  // done(swap_world): the old world
-  State* state = nullptr;  // done(snapshot, restore): handed back
+  std::uint64_t hash = 0;          // done(snapshot, restore, step, reset, probe): state hash
+  World* world = nullptr;          // done(swap_world): the old world
+  State* state = nullptr;          // done(snapshot, restore): handed back
+  SlowSolver* solver = nullptr;    // retired
+  ShadowSolver* shadow = nullptr;  // retired
 };
 
 // One contact for publishing.
 struct ContactRow {
   BodyIndex body_a, body_b;
   std::array<float, 10> value;  // p_WC, nhat_BA_W, force on A in W, depth
+};
+
+// How far one body is from where the shadow model would have it, after one of the shadow's steps.
+struct ShadowRow {
+  float position = 0;  // of the mass centre [m]
+  float angle = 0;     // [rad]
+  float velocity = 0;  // of the mass centre [m/s]
+  float force = 0;     // of all contacts on the body, mean over the step [N]
+};
+struct ShadowMaximum {
+  float value = 0;
+  BodyIndex body = kNoBody;
+};
+// One comparison: at which tick, over how many, and the largest differences.
+struct ShadowSummary {
+  std::uint64_t tick = 0;
+  std::uint32_t ticks = 0;
+  ShadowMaximum position, angle, velocity, force;
 };
 
 // What one beat publishes, without the columns.
@@ -114,6 +148,9 @@ struct StateFrame {
   double kinetic_energy = 0;
   float work_us = 0;  // of the tick before
   float wake_late_us = 0;
+  bool adopted = false;     // this tick's state is a slow model's, not extrapolated from one (a recorder needs it)
+  bool has_shadow = false;  // shadow, and the slot's rows, came in with this beat
+  ShadowSummary shadow;
 };
 
 // The slot with its columns. Capacity is fixed when the server starts (config limits: bodies, published contacts).
@@ -123,6 +160,7 @@ struct StateSlot {
   std::vector<double> velocity;  // 6 a body: v_WB of B's origin, w_WB
   std::vector<double> wrench;    // 6 a body: commanded force, torque at Bcm in W, as applied this tick
   std::vector<ContactRow> contacts;
+  std::vector<ShadowRow> shadow;  // one a body; valid with frame.has_shadow
 };
 
 }  // namespace tactus

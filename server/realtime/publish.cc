@@ -37,6 +37,13 @@ void TickLoop::fill(StateSlot& slot, const Wake& wake) noexcept {
   f.kinetic_energy = kinetic_energy(world_->model(), state);
   f.work_us = 1e-3f * static_cast<float>(last_work_ns_);
   f.wake_late_us = wake.granted ? 0.0f : 1e-3f * static_cast<float>(wake.start_ns - wake.deadline_ns);
+  f.adopted = advanced_ && slow_.adopted();
+  f.has_shadow = advanced_ && shadow_.fresh();
+  if (f.has_shadow) {
+    f.shadow = shadow_.summary();
+    TACTUS_ASSERT(shadow_.rows().size() <= slot.shadow.size());
+    std::copy(shadow_.rows().begin(), shadow_.rows().end(), slot.shadow.begin());
+  }
   fill_columns(slot);
 }
 
@@ -49,6 +56,8 @@ std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
   if (any_frozen_) bits |= kStatusBodyFrozen;
   if (wake.late) bits |= kStatusLateTick;
   if (link_.commands_dropped.read() != commands_dropped_seen_) bits |= kStatusCommandsDropped;
+  if (slow_.active() && slow_.extrapolated()) bits |= kStatusExtrapolated;
+  if (slow_.active() && slow_.late()) bits |= kStatusSolveLate;
   if (fault_) bits |= kStatusFault;
   return bits;
 }
@@ -74,25 +83,18 @@ void TickLoop::fill_columns(StateSlot& slot) noexcept {
     const std::array<double, 6> wrench{F.force.x(), F.force.y(), F.force.z(), F.torque.x(), F.torque.y(), F.torque.z()};
     std::memcpy(&slot.wrench[6 * static_cast<std::size_t>(outputs_[i].body)], wrench.data(), sizeof wrench);
   }
-  const ContactSet& contacts = world_->contacts();
-  std::uint32_t rows = 0;
-  for (std::uint32_t m = 0; m < contacts.manifold_count; ++m) {
-    const Manifold& manifold = contacts.manifolds[m];
-    for (std::uint32_t p = manifold.first; p < manifold.first + manifold.count && rows < slot.contacts.size(); ++p) {
-      const ContactPoint& point = contacts.points[p];
-      if (point.depth <= 0) continue;  // seen across a gap only
-      const Vec3& force = world_->contact_force(p);
-      ContactRow& row = slot.contacts[rows++];
-      row.body_a = manifold.body_a;
-      row.body_b = manifold.body_b;
-      const Vec3 &c = point.p_WC, &nhat = manifold.nhat_BA_W;
-      row.value = {static_cast<float>(c.x()),      static_cast<float>(c.y()),     static_cast<float>(c.z()),
-                   static_cast<float>(nhat.x()),   static_cast<float>(nhat.y()),  static_cast<float>(nhat.z()),
-                   static_cast<float>(force.x()),  static_cast<float>(force.y()), static_cast<float>(force.z()),
-                   static_cast<float>(point.depth)};
-    }
+  fill_contacts(slot);
+}
+
+// In a slow model's charge the world itself has found no contacts: those of the step that was adopted last.
+void TickLoop::fill_contacts(StateSlot& slot) noexcept {
+  if (!slow_.active()) {
+    slot.frame.contact_count = contact_rows(*world_, slot.contacts);
+    return;
   }
-  slot.frame.contact_count = rows;
+  const std::size_t rows = std::min(slow_.contacts().size(), slot.contacts.size());
+  std::copy_n(slow_.contacts().begin(), rows, slot.contacts.begin());
+  slot.frame.contact_count = static_cast<std::uint32_t>(rows);
 }
 
 }  // namespace tactus

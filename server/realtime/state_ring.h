@@ -22,6 +22,7 @@ class StateRing {
       slot.velocity.resize(6 * static_cast<std::size_t>(bodies));
       slot.wrench.resize(6 * static_cast<std::size_t>(bodies));
       slot.contacts.resize(contacts);
+      slot.shadow.resize(bodies);
     }
   }
 

@@ -56,6 +56,7 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
       return;
     case Command::Kind::pause:
       paused_ = true;
+      tell_switch();
       break;
     case Command::Kind::resume:
       if (steps_left_ > 0) notify(done(step_command_));
@@ -72,7 +73,11 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
       if (steps_left_ > 0) notify(done(step_command_));
       steps_left_ = 0;
       lockstep_ = true;
+      tell_switch();
       break;
+    case Command::Kind::set_model:
+      if (defer_switch(command)) return;
+      [[fallthrough]];
     default:
       handle_world(command, out);
   }
@@ -87,18 +92,19 @@ void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
       TACTUS_ASSERT(command.world != nullptr);
       TACTUS_ASSERT(command.world->model().bodies.size() <= options_.bodies);
       pending_.drop_all({world_->state().tick, now_ns(), epoch_, lockstep_});
+      swap_solvers(command);
       out.world = world_.release();
       world_.reset(command.world);
       epoch_ = static_cast<std::uint32_t>(command.value);
       world_replaced();
       break;
     case Command::Kind::reset:
-      world_->reset();
-      world_replaced();
+      out.ok = jump_to(world_->initial(), command);
+      if (out.ok) world_replaced();
       break;
     case Command::Kind::restore:
       out.state = command.state;
-      out.ok = world_->restore(*command.state);
+      out.ok = jump_to(*command.state, command);
       if (out.ok) world_replaced();
       break;
     case Command::Kind::snapshot:
@@ -106,7 +112,8 @@ void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
       world_->snapshot(*command.state);
       break;
     case Command::Kind::set_model:
-      out.ok = world_->set_model(static_cast<ContactModelKind>(command.value));
+    case Command::Kind::set_shadow:
+      handle_model(command, out);
       break;
     case Command::Kind::set_parameters:
       world_->set_parameters(*command.parameters);
@@ -122,6 +129,8 @@ void TickLoop::world_replaced() noexcept {
   channels_.clear(world_->model().step);
   output_count_ = 0;
   report_ = StepReport{};
+  slow_.clear();
+  shadow_.clear();
   any_frozen_ = false;
   for (const std::uint8_t frozen : world_->state().frozen) any_frozen_ = any_frozen_ || frozen != 0;
   regrid_ = regrid_ || static_cast<std::uint64_t>(1e9 * world_->model().step + 0.5) != grid_.period_ns();
@@ -160,8 +169,9 @@ void TickLoop::apply_commands() noexcept {
 
 void TickLoop::step_world() noexcept {
   const std::uint64_t before = now_ns();
-  report_ = world_->step();
+  advance_world();
   step_ns_ = now_ns() - before;
+  account_solvers();
   if (report_.bodies_frozen > 0) {
     any_frozen_ = true;
     Notice notice;

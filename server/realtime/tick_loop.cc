@@ -34,6 +34,8 @@ TickLoop::TickLoop(const TickOptions& options, TickLink& link, std::unique_ptr<W
       pending_(options.bodies, link.notices),
       channels_(options.bodies),
       outputs_(options.bodies),
+      slow_(options.bodies, options.contacts),
+      shadow_(options.bodies),
       lockstep_(options.lockstep),
       owner_(Owner::tick) {
   TACTUS_ASSERT(world_ != nullptr);
@@ -44,6 +46,16 @@ TickLoop::TickLoop(const TickOptions& options, TickLink& link, std::unique_ptr<W
 TickLoop::~TickLoop() {
   request_stop();
   join();
+  delete slow_.exchange(nullptr, *world_);
+  delete shadow_.exchange(nullptr);
+  if (switch_pending_) delete switch_command_.solver;
+}
+
+void TickLoop::set_solvers(std::unique_ptr<SlowSolver> solver, std::unique_ptr<ShadowSolver> shadow) noexcept {
+  TACTUS_ASSERT(!started_);
+  TACTUS_ASSERT(solver == nullptr || solver->kind() == world_->state().contact_model);
+  delete slow_.exchange(solver.release(), *world_);
+  delete shadow_.exchange(shadow.release());
 }
 
 bool TickLoop::start() noexcept {

@@ -22,13 +22,16 @@
 #include "server/realtime/pace.h"
 #include "server/realtime/pending_commands.h"
 #include "server/realtime/rights.h"
+#include "server/solver/shadow_ticker.h"
+#include "server/solver/slow_ticker.h"
 
 namespace tactus {
 
 struct TickOptions {
   RightsWanted rights;
-  std::uint32_t bodies = 1024;  // the largest scene that may ever be swapped in
-  std::uint64_t spin_ns = 0;    // busy-wait at the end of each sleep: less jitter for more processor time
+  std::uint32_t bodies = 1024;    // the largest scene that may ever be swapped in
+  std::uint32_t contacts = 2048;  // of a slow model's step that are published
+  std::uint64_t spin_ns = 0;      // busy-wait at the end of each sleep: less jitter for more processor time
   std::uint64_t interleave_bare_ns =
       0;  // measurement: alternate blocks of this length with a bare loop that only sleeps. 0 = off
   bool interleave_steps = false;  // measurement: the bare loop steps the world too, and publishes nothing
@@ -37,14 +40,20 @@ struct TickOptions {
 
 // Written by whoever ticks (in lockstep: net), read by any thread.
 struct TickMetrics {
-  Histogram wake_late_ns;                                  // wake-up after the grid point
-  Histogram work_ns;                                       // wake-up to the end of publish
-  Histogram step_ns;                                       // World::step alone
-  Counter ticks;                                           // steps of the world
-  Counter late_ticks;                                      // beats that ended after the next grid point
-  Counter points_skipped;                                  // grid points that had no beat
-  Counter states_dropped;                                  // net was eight states behind
-  Counter contacts_sum;                                    // over all ticks, for means
+  Histogram wake_late_ns;       // wake-up after the grid point
+  Histogram work_ns;            // wake-up to the end of publish
+  Histogram step_ns;            // World::step alone
+  Counter ticks;                // steps of the world
+  Counter late_ticks;           // beats that ended after the next grid point
+  Counter points_skipped;       // grid points that had no beat
+  Counter states_dropped;       // net was eight states behind
+  Counter contacts_sum;         // over all ticks, for means
+  Counter solves, late_solves;  // steps of a slow model that were adopted; that were not there when they were due
+  Counter solve_ticks_lost;     // simulated time fell behind by so many ticks, because they were later than a step
+  Counter adoption_tick;        // tick of the last adoption
+  Histogram solve_ns;           // of what was adopted
+  Counter shadow_solves, shadow_skipped;  // comparisons; intervals left out because the shadow was not done
+  Histogram shadow_ns;
   Counter bare_beats, bare_late, block_beats, block_late;  // interleave measurement
   Gauge real_time_factor;
 };
@@ -57,6 +66,8 @@ class TickLoop {
   TickLoop(const TickLoop&) = delete;
   TickLoop& operator=(const TickLoop&) = delete;
 
+  // Before start(): who solves beside the tick (null: nobody). The scene's model must be the solver's.
+  void set_solvers(std::unique_ptr<SlowSolver> solver, std::unique_ptr<ShadowSolver> shadow) noexcept;
   // False when the thread could not be created.
   [[nodiscard]] bool start() noexcept;
   void request_stop() noexcept;
@@ -110,10 +121,25 @@ class TickLoop {
   [[nodiscard]] bool world_moves(bool granted) noexcept;
   [[nodiscard]] Notice done(const Command& command) const noexcept;
 
+  // tick_models.cc
+  void handle_model(const Command& command, Notice& done) noexcept;
+  [[nodiscard]] bool defer_switch(const Command& command) noexcept;
+  [[nodiscard]] bool change_model(const Command& command) noexcept;
+  void finish_switch() noexcept;
+  void drop_switch() noexcept;
+  void tell_switch() noexcept;
+  [[nodiscard]] bool jump_to(const State& state, const Command& command) noexcept;
+  void swap_solvers(const Command& command) noexcept;
+  void advance_world() noexcept;
+  void account_solvers() noexcept;
+  void retire(SlowSolver* solver) noexcept;
+  void retire(ShadowSolver* shadow) noexcept;
+
   // publish.cc
   void publish(const Wake& wake) noexcept;
   void fill(StateSlot& slot, const Wake& wake) noexcept;
   void fill_columns(StateSlot& slot) noexcept;
+  void fill_contacts(StateSlot& slot) noexcept;
   [[nodiscard]] std::uint32_t status_bits(const Wake& wake) const noexcept;
 
   const TickOptions options_;
@@ -127,6 +153,10 @@ class TickLoop {
   std::uint32_t output_count_ = 0;
   std::uint64_t channel_tick_ = 0;  // ticks, and beats while paused
   StepReport report_;
+  SlowTicker slow_;
+  ShadowTicker shadow_;
+  Command switch_command_;  // waits for the end of a slow model's step
+  bool switch_pending_ = false, switch_told_ = false;
 
   Grid grid_;
   RealTimeFactor factor_;

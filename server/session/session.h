@@ -34,7 +34,7 @@ struct SubscriptionSpec {
   std::uint32_t id = 0;
   std::vector<BodyIndex> bodies;       // ascending
   std::vector<std::uint8_t> has_body;  // by body index
-  bool velocity = false, wrench = false, contacts = false, single_precision = false;
+  bool velocity = false, wrench = false, contacts = false, single_precision = false, shadow = false;
   std::uint32_t decimation = 1;
 };
 

@@ -22,7 +22,8 @@ def drive(client, stop_at):
     contacts, turn = set(), 0
     while time.monotonic() < stop_at:
         with client.claim("world"):
-            client.set_model("penalty" if turn % 2 else "deepest")
+            client.set_model("penalty" if turn % 2 else "deepest")  # deepest: on a thread beside the tick
+            client.set_shadow("deepest" if turn % 4 == 1 else None)
             client.snapshot("here")
             for _ in range(40):
                 client.push(body, force=(0, 0, 400), torque=(1, 0, 0))
@@ -48,7 +49,9 @@ def counted(tmp_path_factory):
     """(counts of heap and locks, counts of system calls, numbers of contacts): one run serves all tests."""
     library, watcher = require_program("libtactus_tick_counts.so"), require_program("tactus_tick_syscalls")
     folder = tmp_path_factory.mktemp("tick")
-    server = Server(folder, "--set", "n=20", scene=(REPOSITORY / "config" / "scenes" / "pile.toml").read_text())
+    config = folder / "slow.toml"
+    config.write_text("[model.deepest]\nrate_hz = 100\n")
+    server = Server(folder, "--config", config, "--set", "n=20", scene=(REPOSITORY / "config" / "scenes" / "pile.toml").read_text())
     server.environment = {"LD_PRELOAD": str(library), "TACTUS_TICK_COUNTS": str(folder / "counts.json")}
     server.start()
     try:

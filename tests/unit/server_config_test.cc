@@ -59,7 +59,7 @@ double with_unit(const std::string& number, const std::string& unit) {
 
 std::vector<Line> shipped_lines() {
   std::ifstream file(std::string(TACTUS_SOURCE_DIR) + "/config/server.toml");
-  const std::regex table(R"(\[(\w+)\].*)"), key(R"((\w+) = (\S+)\s+#(.*))");
+  const std::regex table(R"(\[([\w.]+)\].*)"), key(R"((\w+) = (\S+)\s+#(.*))");
   const std::regex range(R"((-?[0-9.e]+?)(?: (KiB|MiB))?\.\.([0-9.e]+)(?: (MiB|GiB))?[.,])");
   std::vector<Line> lines;
   std::string text, room;
@@ -107,7 +107,9 @@ std::string everything(const ServerConfig& c) {
       << ' ' << l.bodies << ' ' << l.shapes << ' ' << l.pairs << ' ' << l.points_per_pair << ' '
       << l.raw_points_per_pair << ' ' << l.patches_per_pair << ' ' << l.mesh_points_per_pair << ' ' << l.mesh_file_bytes
       << ' ' << l.mesh_triangles << ' ' << l.field_bytes << ' ' << l.hull_vertices << ' ' << l.impact_sweeps << ' '
-      << l.problem_contacts << ' ' << l.problem_rows << ' ' << c.log_level << ' ' << c.status_line;
+      << l.problem_contacts << ' ' << l.problem_rows << ' ' << c.log_level << ' ' << c.status_line << ' '
+      << n.shadow_model << ' ' << n.shadow_rate_hz;
+  for (const double hz : n.rates.hz) out << ' ' << hz;
   return out.str();
 }
 
@@ -118,7 +120,8 @@ TEST_CASE("server_config: the shipped file states the defaults") {
   const std::string before = everything(config);
   read_config(std::string(TACTUS_SOURCE_DIR) + "/config/server.toml", config);
   CHECK(everything(config) == before);
-  CHECK(shipped_lines().size() >= 37);
+  CHECK(shipped_lines().size() >= 46);
+  for (const bool chosen : config.net.rates.chosen) CHECK_FALSE(chosen);
 }
 
 TEST_CASE("server_config: each key takes another value, and it arrives") {

@@ -209,6 +209,11 @@ class Client:
         """Switches the contact model at run time; scene.models lists them."""
         self._world_request("set_model", name=name)
 
+    def set_shadow(self, model: str = None, rate_hz: float = 0) -> None:
+        """Lets a second model run beside the live one on copies of its state (None: no longer); its differences come to
+        subscriptions made with shadow=True, and in statistics().shadow. rate_hz 0: as the server is set."""
+        self._world_request("set_shadow", model=model or "", rate_hz=rate_hz)
+
     def set_parameter(self, key: str, value) -> None:
         """Changes a setting at run time; refresh_scene().settings lists keys and values."""
         self._world_request("set_parameter", key=key, value=str(value))
@@ -246,11 +251,13 @@ class Client:
 
     # --- states
 
-    def subscribe(self, bodies=None, *, velocity=True, wrench=False, contacts=False, single_precision=False, decimation=1) -> Subscription:
-        """A stream of states. `bodies` are names (default: all that move). The first one also serves read(), latest() and states()."""
+    def subscribe(self, bodies=None, *, velocity=True, wrench=False, contacts=False, single_precision=False, decimation=1,
+                  shadow=False) -> Subscription:  # fmt: skip
+        """A stream of states. `bodies` are names (default: all that move). The first one also serves read(), latest() and states().
+        With `shadow` it also brings the comparisons with the shadow model: Subscription.shadow()."""
         wish = dict(
             bodies=list(bodies or ()), velocity=velocity, wrench=wrench, contacts=contacts,
-            single_precision=single_precision, decimation=decimation,
+            single_precision=single_precision, decimation=decimation, shadow=shadow,
         )  # fmt: skip
         subscription = Subscription(self.connection, wish)
         self.connection.subscribe(subscription)

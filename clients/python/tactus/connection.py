@@ -21,7 +21,7 @@ from .errors import (
 )
 from .leases import LeaseKeeper
 from .link import Link, make_request
-from .messages import CommandPacket, EventKind, Ping, Pong, StatePacket
+from .messages import CommandPacket, EventKind, Ping, Pong, ShadowPacket, StatePacket
 from .scene import Event, Scene
 from .state import ClockEstimate, VerdictLog
 
@@ -268,10 +268,21 @@ class Connection:
             try:
                 if kind == wire.STATE:
                     self._take_state(StatePacket.FromString(payload), sequence, received_ns)
+                elif kind == wire.SHADOW:
+                    self._take_shadow(ShadowPacket.FromString(payload))
                 else:
                     self._take_pong(Pong.FromString(payload), received_ns)
             except DecodeError:
                 link.refused["malformed"] += 1
+
+    def _take_shadow(self, packet):
+        with self.lock:
+            if packet.scene_epoch != self.scene.scene_epoch:
+                return
+            for subscription in self.subscriptions:
+                if subscription.id == packet.subscription:
+                    subscription.take_shadow(packet, self.scene.names)
+            self.changed.notify_all()
 
     def _take_state(self, packet, sequence, received_ns):
         with self.lock:

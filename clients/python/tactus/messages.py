@@ -35,6 +35,7 @@ def _enum_class(name, prefix, full_name):
 
 
 StatePacket = _message_class("StatePacket")
+ShadowPacket = _message_class("ShadowPacket")
 CommandPacket = _message_class("CommandPacket")
 GrantPacket = _message_class("GrantPacket")
 Ping = _message_class("Ping")

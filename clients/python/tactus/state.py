@@ -10,6 +10,7 @@ except ImportError:  # columns become tuples of tuples
     numpy = None
 
 POSE_WIDTH, VELOCITY_WIDTH, WRENCH_WIDTH, CONTACT_WIDTH = 7, 6, 6, 10
+SHADOW_WIDTH = 4
 REFUSED_FROM = int(VerdictCode.REFUSED_STALE_EPOCH)
 
 
@@ -35,6 +36,34 @@ class Contact(NamedTuple):
     nhat_BA_W: tuple  # unit normal from b into a, in W
     force_A_W: tuple  # force on a at C, in W [N]
     depth_m: float
+
+
+class Difference(NamedTuple):
+    """How far one body is from where the shadow model would have it."""
+
+    position_m: float  # of the mass centre
+    angle_rad: float
+    velocity_m_per_s: float  # of the mass centre
+    force_n: float  # of all contacts on the body, mean over the shadow's step
+
+
+class ShadowState:
+    """One comparison of the live model with the shadow: `shadow["block"].position_m`. The shadow started from the live state of
+    `tick - ticks` and was compared with that of `tick`."""
+
+    def __init__(self, packets, names: dict):
+        self.scene_epoch, self.tick, self.ticks = packets[0].scene_epoch, packets[0].tick, packets[0].ticks
+        self.difference = {}
+        for packet in packets:
+            for row, body in enumerate(packet.body_id):
+                values = packet.difference[SHADOW_WIDTH * row : SHADOW_WIDTH * (row + 1)]
+                self.difference[names.get(body, f"#{body}")] = Difference(*values)
+
+    def __getitem__(self, body: str) -> Difference:
+        return self.difference[body]
+
+    def __repr__(self):
+        return f"<ShadowState tick={self.tick} ticks={self.ticks} bodies={len(self.difference)}>"
 
 
 class Verdict(NamedTuple):

@@ -3,7 +3,7 @@ import collections
 import time
 
 from .errors import LinkLost, TimedOut
-from .state import Assembler, State
+from .state import Assembler, ShadowState, State
 
 QUEUE_MAX = 2048
 
@@ -23,6 +23,8 @@ class Subscription:
         self._assembler = Assembler()
         self._queue = collections.deque(maxlen=QUEUE_MAX)
         self._latest = None
+        self._shadow_parts = {}
+        self._shadows = collections.deque(maxlen=QUEUE_MAX)
 
     @property
     def incomplete(self) -> int:
@@ -65,10 +67,17 @@ class Subscription:
                 return  # closed meanwhile
             yield state
 
+    def shadow(self, timeout_s: float = 2.0) -> ShadowState:
+        """The oldest comparison with the shadow model not read yet; needs subscribe(shadow=True) and a shadow (Client.set_shadow)."""
+        self._wait(lambda: self._shadows, timeout_s)
+        with self._connection.lock:
+            return self._shadows.popleft()
+
     def skip(self) -> None:
         """Forgets the states that have not been read."""
         with self._connection.lock:
             self._queue.clear()
+            self._shadows.clear()
 
     def close(self) -> None:
         """Ends the stream."""
@@ -87,7 +96,17 @@ class Subscription:
         self._assembler.incomplete, self._assembler.reordered = kept.incomplete, kept.reordered
         self.id, self.error = subscription_id, None
         self._queue.clear()
+        self._shadows.clear()
+        self._shadow_parts = {}
         self._latest = None
+
+    def take_shadow(self, packet, names: dict) -> None:
+        """Receive thread, lock held. A comparison of which a part was lost is given up when the next one begins."""
+        self._shadow_parts = {k: p for k, p in self._shadow_parts.items() if p.tick == packet.tick}
+        self._shadow_parts[packet.part] = packet
+        if len(self._shadow_parts) == packet.parts:
+            self._shadows.append(ShadowState([self._shadow_parts[i] for i in sorted(self._shadow_parts)], names))
+            self._shadow_parts = {}
 
     def take_packet(self, packet, sequence: int, received_ns: int, names: dict) -> bool:
         """Receive thread, lock held: true when a state became complete."""

@@ -18,7 +18,7 @@ COMMAND_ROWS_MAX = 64
 DEADLINE_CAP_S = 0.2
 REPLAY_WINDOW = 64
 
-STATE, COMMAND, PING, PONG, GRANT = 1, 2, 3, 4, 5
+STATE, COMMAND, PING, PONG, GRANT, SHADOW = 1, 2, 3, 4, 5, 6
 
 _HEADER = struct.Struct("<2sBBIQ")
 _LENGTH = struct.Struct("<I")
@@ -128,7 +128,7 @@ def open_datagram(key: bytes, session: int, data: bytes):
         return "magic"
     if version != VERSION_MAJOR:
         return "version"
-    if not STATE <= kind <= GRANT:
+    if not STATE <= kind <= SHADOW:
         return "type"
     if its_session != session:
         return "session"

@@ -1,0 +1,39 @@
+#include "server/solver/model_rates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "core/check.h"
+
+namespace tactus {
+
+std::uint32_t ticks_per_step(double rate_hz, double step_s) noexcept {
+  if (rate_hz <= 0) return 1;
+  return static_cast<std::uint32_t>(std::max(1.0, std::round(1.0 / (rate_hz * step_s))));
+}
+
+std::uint32_t ticks_per_step(const ModelRates& rates, ContactModelKind kind, double step_s) noexcept {
+  return ticks_per_step(rates.of(kind), step_s);
+}
+
+void require_rate(const std::string& key, double rate_hz, double step_s) {
+  if (rate_hz * step_s <= 1 + 1e-9) return;
+  std::ostringstream text;
+  text << key << ": found " << rate_hz << ", expected above 0 and at most " << 1 / step_s
+       << ", the scene's ticks a second";
+  throw InputError(text.str());
+}
+
+std::string rounding_note(const std::string& key, double rate_hz, double step_s) {
+  if (rate_hz <= 0) return {};
+  const std::uint32_t ticks = ticks_per_step(rate_hz, step_s);
+  const double got = 1.0 / (ticks * step_s);
+  if (std::abs(got - rate_hz) <= 1e-6 * rate_hz) return {};
+  std::ostringstream text;
+  text << key << ": " << rate_hz << " Hz is not a whole number of ticks; a step takes " << ticks << " ticks (" << got
+       << " Hz)";
+  return text.str();
+}
+
+}  // namespace tactus

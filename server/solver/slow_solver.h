@@ -1,0 +1,71 @@
+// A contact model that is too slow for the tick: one step of several ticks at once, on a thread of its own, from a copy
+// of the live state.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/world.h"
+#include "server/realtime/messages.h"
+#include "server/solver/solver_thread.h"
+
+namespace tactus {
+
+// What a solver is given: all vectors sized for the model.
+struct SolverInputs {
+  State state;
+  Parameters parameters;
+  std::vector<SpatialForce> wrench;  // per body, F_Bcm_W, constant over the step [N m, N]
+  std::vector<DofDrive> drives;
+};
+
+// A World for a solver of `kind`: the live one's model and limits, steps of `ticks`. Null: this build does not have the
+// model. Allocates; not for the tick thread.
+std::unique_ptr<World> make_solver_world(std::shared_ptr<const Model> model, const Limits& limits,
+                                         ContactModelKind kind, std::uint32_t ticks);
+
+class SlowSolver final : public SolverThread {
+ public:
+  // contacts: rows that a result may hold.
+  SlowSolver(std::unique_ptr<World> world, ContactModelKind kind, std::uint32_t contacts);
+  ~SlowSolver() override { stop(); }
+
+  [[nodiscard]] ContactModelKind kind() const noexcept { return kind_; }
+  [[nodiscard]] std::uint32_t ticks() const noexcept { return ticks_; }
+
+  // --- The tick's side. Copies, allocates nothing. wrench: mean over the step to come, one per body of the model.
+  void begin(const State& state, const World& live, std::span<const SpatialForce> wrench) noexcept;
+
+  // Valid from finished() to the next begin(); the receiver may change the state.
+  struct Result {
+    State state;
+    StepReport report;
+    std::vector<ContactRow> contacts;
+    std::uint32_t contact_count = 0;
+  };
+  [[nodiscard]] Result& result() noexcept { return result_; }
+  // What the job under way was given.
+  [[nodiscard]] std::span<const SpatialForce> wrench() const noexcept { return job_.wrench; }
+
+ private:
+  void solve() noexcept override;
+
+  const std::unique_ptr<World> world_;
+  const ContactModelKind kind_;
+  const std::uint32_t ticks_;
+  SolverInputs job_;
+  Result result_;
+};
+
+// Rows for publishing of the World's last step, as many as fit; gives their number. O(points).
+std::uint32_t contact_rows(const World& world, std::span<ContactRow> out) noexcept;
+
+// Copies what a solver needs besides the state.
+void copy_inputs(const World& live, SolverInputs& out) noexcept;
+// One step of the solver's World from these inputs.
+StepReport solve_step(World& world, ContactModelKind kind, const SolverInputs& inputs) noexcept;
+// Sizes for the model.
+void resize(const World& world, SolverInputs& out);
+
+}  // namespace tactus

@@ -1,0 +1,201 @@
+"""Slow models beside the tick, and the shadow: the beat goes on in every mode, what is pushed arrives, and the stream says what it is.
+
+`deepest` at 100 Hz stands for any slow model: which one it is makes no difference to the machinery.
+"""
+import pytest
+
+import tactus
+
+CONFIG = "[model.deepest]\nrate_hz = 100\n[log]\nlevel = \"debug\"\n"
+TICKS_PER_STEP = 10
+STEP_S = 0.001
+
+SPACE = """title = "Live test: two blocks in space"
+step_s = 0.001
+gravity_m_per_s2 = [0, 0, 0]
+
+[[body]]
+name = "block"
+mass_kg = 2
+force_limit_n = 50
+[[body.shape]]
+kind = "box"
+size_m = [0.2, 0.2, 0.2]
+
+[[body]]
+name = "other"
+position_m = [3, 0, 0]
+linear_velocity_m_per_s = [0, 0.25, 0]
+mass_kg = 1
+[[body.shape]]
+kind = "sphere"
+radius_m = 0.1
+"""
+
+
+@pytest.fixture
+def slow_server(make_server, tmp_path):
+    config = tmp_path / "slow.toml"
+    config.write_text(CONFIG)
+
+    def make(*flags, **options):
+        return make_server("--config", config, *flags, **options).start()
+
+    return make
+
+
+def watch(stream, count):
+    """The next states."""
+    stream.skip()
+    return [stream.read() for _ in range(count)]
+
+
+def skipped_in(states):
+    """(beats that the tick thread left out, ticks seen)"""
+    return states[-1].ticks_missed - states[0].ticks_missed, states[-1].tick - states[0].tick
+
+
+def test_switching_while_running(slow_server):
+    with slow_server().connect() as client:
+        stream = client.subscribe()
+        before, ticks = skipped_in(watch(stream, 500))
+        client.set_model("deepest")
+        states = watch(stream, 1000)
+        slow, slow_ticks = skipped_in(states)
+        # The beat is that of before: one state a tick, and no more misses than chance on a shared machine brings (counted beside).
+        assert slow_ticks >= 990 and slow <= 2 * before * slow_ticks / max(1, ticks) + 20, (before, slow)
+        extrapolated = sum(bool(s.status & tactus.Status.EXTRAPOLATED) for s in states)
+        late = sum(bool(s.status & tactus.Status.SOLVE_LATE) for s in states)
+        statistics = client.statistics()
+        assert 0.85 * len(states) <= extrapolated + late <= 1.95 * len(states)
+        assert statistics.model == "deepest"
+        assert statistics.solver.rate_hz == pytest.approx(100) and statistics.solver.ticks_per_step == TICKS_PER_STEP
+        assert statistics.solver.solves >= 50 and statistics.solver.solve_us.count == statistics.solver.solves
+        assert states[0].tick - TICKS_PER_STEP <= statistics.solver.adoption_tick <= statistics.tick
+        assert states[-1]["block"].p_WB[2] == pytest.approx(0.1, abs=2e-3)  # it stands, as before
+        client.set_model("penalty")
+        assert client.statistics().solver.rate_hz == 0
+        assert not any(s.status & tactus.Status.EXTRAPOLATED for s in watch(stream, 100))
+
+
+@pytest.mark.parametrize("slow_first", [False, True])
+def test_switching_keeps_motion(slow_server, slow_first):
+    """Nothing acts in space: whatever model is in charge, and whenever it changes, each body keeps its line and its velocity."""
+    with slow_server("--lockstep", scene=SPACE).connect() as client, client.lockstep() as lockstep:
+        names = ["deepest", "penalty"] if slow_first else ["penalty", "deepest"]
+        for turn in range(12):
+            client.set_model(names[turn % 2])
+            state = lockstep.step(7 + 5 * turn)
+            assert state["other"].v_WB == pytest.approx((0, 0.25, 0), abs=1e-12)
+            assert state["other"].p_WB == pytest.approx((3, 0.25 * state.tick * STEP_S, 0), abs=1e-9)
+
+
+def test_what_is_pushed_arrives(slow_server):
+    """Impulses commanded between the steps of a slow model, and across switches, are all in the momentum."""
+    with slow_server("--lockstep", scene=SPACE).connect() as client, client.lockstep() as lockstep:
+        stream = client.subscribe(["block"], wrench=True)
+        client.set_model("deepest")
+        impulse = 0.0
+        for tick in range(300):
+            if tick in (101, 203):
+                client.set_model("penalty" if tick == 101 else "deepest")
+            if tick % 7 < 3:
+                client.push("block", force=(3 + tick % 5, 0, 0), deadline_s=0.001)
+            lockstep.step()
+        for _ in range(60):
+            state = lockstep.step()
+        for state in [stream.read() for _ in range(360)]:
+            impulse += STEP_S * state["block"].force_W[0]
+        assert impulse > 0.3
+        assert 2 * state["block"].v_WB[0] == pytest.approx(impulse, abs=1e-9)
+
+
+def run_in_lockstep(client):
+    with client.lockstep() as lockstep:
+        client.reset()
+        client.set_model("deepest")
+        for tick in range(120):
+            client.push("block", force=(6, tick % 4, -5), at=(0.05, 0, 0.1))
+            lockstep.step()
+        return lockstep.state_hash()
+
+
+def test_lockstep_gives_the_same_bits(slow_server):
+    hashes = []
+    for _ in range(2):
+        with slow_server().connect() as client:
+            hashes += [run_in_lockstep(client), run_in_lockstep(client)]
+    assert len(set(hashes)) == 1, [f"{h:016x}" for h in hashes]
+
+
+def test_snapshot_and_reset_under_a_slow_model(slow_server):
+    with slow_server("--model", "deepest", "--lockstep").connect() as client, client.lockstep() as lockstep:
+        assert client.statistics().model == "deepest"
+        lockstep.step(40)  # at the end of a step nothing is under way
+        snapshot = client.snapshot()
+        lockstep.step(60)
+        there = lockstep.state_hash()
+        client.set_model("penalty")
+        lockstep.step(25)
+        client.restore(snapshot)
+        assert client.statistics().model == "deepest"
+        lockstep.step(60)
+        assert lockstep.state_hash() == there
+        client.reset()
+        lockstep.step(100)
+        assert lockstep.state_hash() == there
+
+
+def test_paused_switch_answers(slow_server):
+    with slow_server("--model", "deepest").connect() as client, client.claim("world"):
+        client.pause()
+        client.set_model("penalty")
+        client.step(2 * TICKS_PER_STEP)
+        client.resume()
+        assert client.statistics().solver.rate_hz == 0
+
+
+def test_a_rate_above_the_tick_is_refused(make_server, tmp_path):
+    config = tmp_path / "fast.toml"
+    config.write_text("[model.deepest]\nrate_hz = 1500\n")
+    code, said = make_server("--config", config).run_to_end()
+    assert code == 1
+    assert "model.deepest.rate_hz: found 1500, expected above 0 and at most 1000" in said
+
+
+def test_the_shadow_of_the_same_motion_is_the_same(slow_server):
+    with slow_server(scene=SPACE).connect() as client:
+        stream = client.subscribe(shadow=True)
+        client.set_shadow("deepest", 100)
+        rows = [stream.shadow() for _ in range(20)]
+        assert {r.ticks for r in rows} == {TICKS_PER_STEP}
+        assert [b.tick - a.tick >= TICKS_PER_STEP for a, b in zip(rows, rows[1:])] == [True] * 19
+        for row in rows:
+            assert set(row.difference) == {"block", "other"}
+            assert max(max(d) for d in row.difference.values()) < 1e-9
+
+
+def test_the_shadow_sees_what_another_model_makes_of_contact(slow_server):
+    with slow_server().connect() as client:
+        stream = client.subscribe(["block"], shadow=True, decimation=1000)
+        client.set_shadow("deepest", 50)
+        seen = []
+        for _ in range(30):
+            client.push("block", force=(0, 0, -20))
+            seen.append(stream.shadow()["block"])
+        assert max(d.position_m for d in seen) > 0 and max(d.velocity_m_per_s for d in seen) > 0
+        assert max(d.position_m for d in seen) < 0.05
+        shadow = client.statistics().shadow
+        assert shadow.model == "deepest" and shadow.rate_hz == pytest.approx(50) and shadow.comparisons >= 30
+        assert shadow.position_m.body in ("block", "ball")
+        assert shadow.position_m.since_start >= shadow.position_m.value > 0
+        client.set_shadow(None)
+        assert client.statistics().shadow.model == ""
+
+
+def test_bad_wishes_are_refused(slow_server):
+    with slow_server().connect() as client:
+        for model, rate in [("no-such", 0), ("deepest", -5), ("deepest", 2000), ("deepest", float("nan"))]:
+            with pytest.raises(tactus.TactusError):
+                client.set_shadow(model, rate)
+        assert client.statistics().shadow.model == ""
