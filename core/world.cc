@@ -71,7 +71,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
       limits_(limits),
       ticks_per_step_(ticks_per_step),
       parameters_(model_->parameters),
-      robot_drives_(*model_),
+      robot_drives_(*model_, ticks_per_step * model_->step),
       sensors_(*model_),
       arena_(arena_bytes(*model_, limits)) {
   TACTUS_ASSERT(ticks_per_step >= 1);
@@ -160,7 +160,7 @@ StepReport World::step() noexcept {
 // What each shape may travel in this step, by its velocity, gravity and the applied force, and boxes that much larger:
 // whatever two shapes could close within the step is then seen.
 void World::find_reach() noexcept {
-  const double h = model_->step;
+  const double h = this->h();
   for (std::size_t s = 0; s < model_->shapes.size(); ++s) {
     const BodyIndex b = model_->shapes[s].body;
     const Body& body = model_->bodies[b];

@@ -97,9 +97,9 @@ DofDrive drive_law(const DrivenJoint& joint, const Setpoint& s, double q, double
   return out;
 }
 
-RobotDrives::RobotDrives(const Model& model) : channels_(model) {
+RobotDrives::RobotDrives(const Model& model, double h) : channels_(model) {
   for (const DrivenJoint& joint : channels_.joints()) {
-    lag_share_.push_back(joint.drive.lag > 0 ? -std::expm1(-model.step / joint.drive.lag) : 1.0);
+    lag_share_.push_back(joint.drive.lag > 0 ? -std::expm1(-h / joint.drive.lag) : 1.0);
   }
   expired_.reserve(channels_.joints().size());
 }

@@ -24,7 +24,7 @@ namespace tactus {
 
 class RobotDrives {
  public:
-  explicit RobotDrives(const Model& model);
+  RobotDrives(const Model& model, double h);  // h: of a step of the world [s]
 
   // Writes the entries of drives (one per entry of State::joint_v) whose joint has a drive in the scene or a command;
   // moves the memory on. Once a tick, at its start. O(joints).
