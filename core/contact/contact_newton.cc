@@ -16,7 +16,7 @@ constexpr int kProximalSteps = 40;
 constexpr double kProximalMost = 1e-1;
 constexpr double kSofter = 30;
 constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
-constexpr int kNewtonSteps = 30;     // with coupled bounds
+constexpr int kNewtonSteps = 30;
 constexpr double kEquation = 1e-13;  // |R| over the impulses' size at which u is found
 
 std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {

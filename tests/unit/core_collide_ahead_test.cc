@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -145,6 +146,19 @@ TEST_CASE("collide ahead: whoever overlaps after a step was seen before it, with
     CHECK(closes);
   }
   CHECK(overlaps > 200);
+}
+
+TEST_CASE("collide ahead: beside an edge the overlap found is the least one, however far is looked") {
+  const Shape cube = make_box(Vec3::Constant(0.5));
+  for (const double reach : {1e-3, 1e-2, 0.1}) {
+    Found found;
+    for (int tick = 0; tick < 3; ++tick) {  // 1 mm over the edge, 1 um deep; then with what the pair remembers
+      found.ahead(cube, frame_at(Vec3(0.999, 0, 1 - 1e-6)), cube, frame_at(Vec3::Zero()), reach);
+      REQUIRE(found.buffer.count > 0);
+      CHECK((found.buffer.nhat_BA_W - Vec3::UnitZ()).norm() < 1e-12);
+      CHECK(std::abs(found.least_gap() + 1e-6) < 1e-12);
+    }
+  }
 }
 
 }  // namespace tactus

@@ -268,6 +268,24 @@ TEST_CASE("ap: a gap within the detection distance cannot shrink; st closes it")
   }
 }
 
+TEST_CASE("st: a block slides over the seam between two blocks as over one") {
+  for (int k = 0; k < 8; ++k) {
+    Scene scene(0.2);
+    for (const double x : {-1.0, 1.0}) {
+      scene.add(make_box(Vec3(1, 1, 0.5)), 1, test::at(x, 0, -0.5), {}, 0, BodyMode::fixed);
+    }
+    const Vec3 v(1.5, 0, 0);
+    scene.add(make_box(Vec3(0.2, 0.2, 0.1)), 1, test::at(-0.6037 + 0.0017 * k, 0.05, 0.1), {Vec3::Zero(), v});
+    scene.limits.problem_contacts = 256;
+    World world = world_of(std::move(scene));
+    for (int n = 1; n <= 70; ++n) {
+      check_solved(world.step());
+      CHECK((world.state().v_WBcm(2) - (1.5 - 0.2 * kGravity * kStep * n) * Vec3::UnitX()).norm() < 1e-6);
+    }
+    CHECK(world.state().p_WBcm(2).x() > -0.1);
+  }
+}
+
 TEST_CASE("st: two worlds stay equal to the bit, also from a snapshot; no step allocates") {
   const auto make = [] {
     Scene scene(0.4, 0.2);
