@@ -34,6 +34,8 @@ class Exchange {
 };
 
 // requests_model.cc
+// The tick's processor, which solvers keep off; -1: nowhere.
+[[nodiscard]] int tick_cpu(const Hub& hub);
 // Builds what moves the world with `kind` beside the tick (null: the tick does it), on the loader's thread; then
 // continues on net's. Not continued when the scene has changed meanwhile: the client is told.
 void with_solver(const Exchange& x, ContactModelKind kind, std::function<void(SlowSolver*)> then);

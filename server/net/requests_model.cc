@@ -11,11 +11,6 @@
 namespace tactus::net {
 namespace {
 
-int tick_cpu(const Hub& hub) {
-  const Rights* rights = hub.tick.rights();
-  return rights == nullptr ? -1 : rights->cpu;
-}
-
 // Builds on the loader's thread with the running scene's model, then continues on net's with a started solver.
 template <typename Solver, typename Make>
 void build(const Exchange& x, Make make, std::function<void(Solver*)> then) {
@@ -67,6 +62,11 @@ void switch_model(const Exchange& x, ContactModelKind kind, SlowSolver* solver) 
 }
 
 }  // namespace
+
+int tick_cpu(const Hub& hub) {
+  const Rights* rights = hub.tick.rights();
+  return rights == nullptr ? -1 : rights->cpu;
+}
 
 void with_solver(const Exchange& x, ContactModelKind kind, std::function<void(SlowSolver*)> then) {
   const SolverOptions& options = x.hub().solvers;

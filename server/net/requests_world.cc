@@ -44,12 +44,6 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
   Command command = command_of(x, Command::Kind::swap_world);
   command.world = world;
   command.value = epoch;
-  for (SolverThread* thread :
-       {static_cast<SolverThread*>(loaded->solver.get()), static_cast<SolverThread*>(loaded->shadow.get())}) {
-    const Rights* rights = hub.tick.rights();
-    const bool started = thread == nullptr || thread->start(rights == nullptr ? -1 : rights->cpu);
-    TACTUS_ASSERT(started);
-  }
   command.solver = loaded->solver.release();
   command.shadow = loaded->shadow.release();
   hub.tick.post(command, [x, loaded, world, epoch](const Notice& notice) {
@@ -79,11 +73,12 @@ void load_scene(const Exchange& x, const v1::LoadScene& request) {
                            hub.options.limits, hub.options.rate_hz, hub.solvers};
   for (const v1::Parameter& p : request.parameters()) load_request.set.emplace_back(p.key(), p.value());
   hub.loading = true;
-  asio::post(hub.loader, [x, load_request] {
+  asio::post(hub.loader, [x, load_request, cpu = tick_cpu(hub)] {
     auto loaded = std::make_shared<LoadedScene>();
     std::string problem;
     try {
       *loaded = load(load_request);
+      start_solvers(*loaded, cpu);
     } catch (const std::exception& e) {
       problem = e.what();
     }

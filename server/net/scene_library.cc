@@ -54,6 +54,14 @@ LoadedScene load(const LoadRequest& request) {
   return out;
 }
 
+void start_solvers(const LoadedScene& scene, int avoid_cpu) {
+  for (SolverThread* thread :
+       {static_cast<SolverThread*>(scene.solver.get()), static_cast<SolverThread*>(scene.shadow.get())}) {
+    if (thread != nullptr && !thread->start(avoid_cpu))
+      throw InputError("a solver's thread could not be created: see ulimit -u and -v");
+  }
+}
+
 SceneLibrary::SceneLibrary(std::string directory, std::string extra_file)
     : directory_(std::move(directory)), extra_file_(std::move(extra_file)) {}
 

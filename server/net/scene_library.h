@@ -40,6 +40,8 @@ struct LoadRequest {
 
 // Reads and builds. Throws InputError. Any thread.
 LoadedScene load(const LoadRequest& request);
+// Their threads, off the tick's processor (-1: any). Throws InputError.
+void start_solvers(const LoadedScene& scene, int avoid_cpu);
 
 class SceneLibrary {
  public:
