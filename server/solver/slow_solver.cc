@@ -12,7 +12,7 @@ std::unique_ptr<World> make_solver_world(std::shared_ptr<const Model> model, con
                                          ContactModelKind kind, std::uint32_t ticks) {
   if (!World::has_model(kind)) return nullptr;
   auto world = std::make_unique<World>(std::move(model), limits, ticks);
-  if (!world->set_model(kind)) return nullptr;
+  if (!world->prepare_model(kind) || !world->set_model(kind)) return nullptr;
   return world;
 }
 

@@ -144,6 +144,19 @@ def test_snapshot_and_reset_under_a_slow_model(slow_server):
         assert lockstep.state_hash() == there
 
 
+@pytest.mark.parametrize("model", ["st", "ap"])
+def test_time_steppers_take_over_and_hand_back(make_server, model):
+    """By the defaults: 100 Hz. What stands keeps standing, and each change has its answer."""
+    with make_server().start().connect() as client:
+        for name in (model, "penalty", model, "deepest"):
+            client.set_model(name)
+            states = watch(client.subscribe(["block"]), 150)
+            assert client.statistics().model == name
+            assert states[-1]["block"].p_WB[2] == pytest.approx(0.1, abs=2e-3)
+            extrapolated = any(s.status & tactus.Status.EXTRAPOLATED for s in states[100:])
+            assert extrapolated == (name == model)
+
+
 def test_paused_switch_answers(slow_server):
     with slow_server("--model", "deepest").connect() as client, client.claim("world"):
         client.pause()

@@ -10,7 +10,7 @@ import pytest
 from conftest import REPOSITORY, Server, require_program
 
 BEATS = 10_000
-RUN_S = 12.5
+RUN_S = 20.0  # twice what 10,000 beats need: a shared machine leaves some out
 WARM_UP_S = 1.0
 SKIPPED = 77
 
