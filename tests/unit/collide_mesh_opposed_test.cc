@@ -99,8 +99,7 @@ TEST_CASE("collide_mesh: where a wall's rim and an edge past its middle disagree
   };
   const double corners[][2] = {{0.0115, 0.009}, {0.013, 0.008}, {0.015, 0.01}, {0.018, 0.01}};
   for (const auto& corner : corners) {
-    const auto& d = corner.first;  // clang 14 captures no structured bindings
-    const auto& c = corner.second;
+    const double d = corner[0], c = corner[1];  // clang 14 captures no structured bindings
     Frame X_WA = about(Vec3::UnitY(), M_PI / 4, Vec3(c, 3e-4, std::sqrt(2.0) * kCube - d));
     Pair pair;
     for (int tick = 0; tick < 3; ++tick) {
