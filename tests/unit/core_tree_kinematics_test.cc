@@ -16,6 +16,7 @@ Quat turn(const Vec3& axis, double angle) {
 
 // X_FB by the definition of JointKind.
 Pose joint_pose(const Joint& joint, const double* q) {
+  if (joint.kind == JointKind::fixed) return {};  // has no coordinate
   const double x = joint.mimic == kNone ? q[0] : joint.multiplier * q[0] + joint.offset;
   Vec3 t1, t2;
   tangent_basis(joint.axis_F, t1, t2);
