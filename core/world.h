@@ -94,7 +94,7 @@ class World {
   // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
   // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
   // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s, friction_directions,
-  // detection_distance_m. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses
+  // detection_distance_m, peg.form, peg.edge_test, peg.angle_rad. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses
   // text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
   // All keys with their present values, as parse_parameter reads them.
@@ -133,6 +133,9 @@ class World {
   void find_contacts(double margin, StepReport& report) noexcept;
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
+  void make_room(std::uint32_t features);
+  void add_features(std::uint32_t pair, FeaturePairs& features, StepReport& report) noexcept;
+  void publish_features() noexcept;
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
   void freeze_robots(StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;

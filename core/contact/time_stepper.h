@@ -17,6 +17,15 @@ class TimeStepper : public ContactModel, private ContactRule {
   StepReport advance(const Tick& tick, State& state) noexcept final;
   [[nodiscard]] bool looks_ahead() const noexcept final { return true; }
 
+ protected:
+  // Before the contact problem is built.
+  virtual void start(const Tick& tick) noexcept { (void)tick; }
+  // p: the last step's impulses in, this one's out; u: half velocities out.
+  virtual SolverReport solve(const Tick& tick, const ContactProblem& problem, ContactSolver& solver, Vec3* p,
+                             double* u) noexcept;
+  // A number by which a point of a pair is known again in the next step, to 0.02.
+  [[nodiscard]] virtual float point_key(const Tick& tick, const ProblemContact& contact) const noexcept;
+
  private:
   std::uint32_t load_robots(const Tick& tick, const State& state, RobotSweep* sweeps) noexcept;
   void recall(const Tick& tick, const State& state) noexcept;
