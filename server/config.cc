@@ -79,6 +79,11 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
       {"shadow.model", &n.shadow_model},
       {"shadow.rate_hz", &n.shadow_rate_hz, 1, 10000},
+      {"black_box.seconds", &c.black_box.seconds, 0, 3600},
+      {"black_box.folder", &c.black_box.folder},
+      {"black_box.memory_bytes", &c.black_box.memory_bytes, 1 << 20, 17179869184.0},
+      {"black_box.files", &c.black_box.files, 0, 1e6},
+      {"black_box.hash_every_ticks", &c.black_box.hash_every_ticks, 0, 1e9},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
@@ -161,7 +166,7 @@ void read_config(const std::string& path, ServerConfig& config) {
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, log");
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, black_box, log");
     }
     read_table(path, table_name, *table, keys);
   }
@@ -170,6 +175,26 @@ void read_config(const std::string& path, ServerConfig& config) {
   for (std::size_t i = 0; i < kContactModels; ++i)
     config.net.rates.chosen[i] = config.net.rates.hz[i] != defaults.rates.hz[i];
   config.net.shadow_rate_chosen = config.net.shadow_rate_hz != defaults.shadow_rate_hz;
+}
+std::string describe_config(ServerConfig config) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const Key& key : keys_of(config)) {
+    out << key.name << " = ";
+    std::visit(
+        [&](const auto* value) {
+          using T = std::remove_const_t<std::remove_pointer_t<decltype(value)>>;
+          if constexpr (std::is_same_v<T, std::string>)
+            out << toml::value<std::string>(*value);
+          else if constexpr (std::is_same_v<T, bool>)
+            out << (*value ? "true" : "false");
+          else
+            out << static_cast<double>(*value) / key.scale;
+        },
+        key.target);
+    out << '\n';
+  }
+  return out.str();
 }
 
 void finish_config(ServerConfig& c) {
@@ -200,6 +225,7 @@ void finish_config(ServerConfig& c) {
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
+  c.black_box.priority = std::max(0, c.net.priority - 1);
 }
 
 std::string find_shipped(const std::string& relative) {

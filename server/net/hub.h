@@ -26,6 +26,7 @@ class ControlConnection;
 class RealtimePort;
 class LockstepDesk;
 class NetStatistics;
+class RecordDesk;
 
 // What the shadow has found in this scene.
 struct ShadowSeen {
@@ -67,6 +68,7 @@ struct Hub {
   RealtimePort* realtime = nullptr;
   LockstepDesk* lockstep = nullptr;
   NetStatistics* statistics = nullptr;
+  RecordDesk* record = nullptr;
 
   void refuse(const char* reason) { ++refused[reason]; }
   // To every client that has finished its handshake.

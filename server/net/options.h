@@ -30,6 +30,7 @@ struct NetOptions {
   bool shadow_rate_chosen = false;
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
   std::string build;
+  std::string config_text;  // every setting in force, for recordings
 };
 
 }  // namespace tactus::net
