@@ -165,6 +165,10 @@ void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& 
       return hub.statistics->answer(x);
     case Body::kListLeases:
       return list_leases(x);
+    case Body::kSetLinkFaults:
+      return set_link_faults(x, request.set_link_faults());
+    case Body::kGetLinkFaults:
+      return get_link_faults(x, request.get_link_faults());
     case Body::BODY_NOT_SET:
       break;
   }
