@@ -168,6 +168,10 @@ void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& 
       return list_leases(x);
     case Body::kSaveBlackBox:
       return hub.record->save(x, request.save_black_box());
+    case Body::kSetLinkFaults:
+      return set_link_faults(x, request.set_link_faults());
+    case Body::kGetLinkFaults:
+      return get_link_faults(x, request.get_link_faults());
     case Body::BODY_NOT_SET:
       break;
   }
