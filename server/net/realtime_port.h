@@ -30,6 +30,8 @@ class RealtimePort {
   void answered(std::uint64_t tick);
   void give_verdict(const Notice& notice);
   void forget(ClientSlot client);
+  // A CommandPacket that came in a frame of the control conversation: the same checks and verdicts, without a datagram.
+  void take_command(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload);
   [[nodiscard]] std::string address(ClientSlot client) const;
 
  private:
@@ -52,6 +54,7 @@ class RealtimePort {
   void refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem);
   void refuse(const char* reason);
   void publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot);
+  void publish_framed(Session& session, PacketSource source);
   void publish_shadow(Session& session, const SubscriptionSpec& spec, const StateSlot& slot);
   void send(Session& session, wire::DatagramType type, std::size_t payload_length);
 
@@ -67,6 +70,7 @@ class RealtimePort {
   std::array<Command, wire::kCommandRowsMax> rows_{};
   std::vector<std::uint32_t> contact_rows_;
   std::vector<PacketRange> plan_;
+  std::vector<std::uint8_t> framed_;  // one payload for a WebSocket client
   v1::ShadowPacket shadow_;
   std::vector<Answer> answers_;
 };

@@ -47,6 +47,8 @@ NetServer::NetServer(asio::io_context& io, const NetOptions& options, TickLink& 
   hub_.lockstep = &lockstep_;
   hub_.statistics = &statistics_;
   hub_.realtime_port = realtime_.port();
+  if (options.web.enabled) web_ = std::make_unique<WebPort>(hub_);
+  hub_.web = web_.get();
 }
 
 NetServer::~NetServer() {
@@ -67,6 +69,7 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
   hub_.tick.start(std::move(handlers));
   if (lockstep) hub_.tick.take_world();
   realtime_.start();
+  if (web_) web_->start();
   accept();
   watch_leases();
   statistics_.roll();  // what was counted before anybody could ask
@@ -150,6 +153,7 @@ void NetServer::stop(const std::string& why) {
     }
     hub_.tick.stop();
     realtime_.stop();
+    if (web_) web_->stop();
     acceptor_.close(also_ignored);
     hub_.io.stop();
   });

@@ -94,6 +94,7 @@ class Session {
   LinkCounters counters;
   HistogramData command_age_ns;
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
+  bool framed = false;  // states go in frames of its control conversation (WebSocket), not in datagrams
 
  private:
   ClientSlot slot_;
