@@ -275,7 +275,8 @@ void RealtimePort::publish(const StateSlot& slot) {
 void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot) {
   const SubscriptionSpec& spec = subscriber.spec();
   contact_rows_.clear();
-  for (std::uint32_t i = 0; spec.contacts && i < slot.frame.contact_count; ++i) {
+  const std::uint32_t contacts = subscriber.contacts_due() ? slot.frame.contact_count : 0;
+  for (std::uint32_t i = 0; i < contacts; ++i) {
     const ContactRow& row = slot.contacts[i];
     if (spec.has_body[row.body_a] != 0 || spec.has_body[row.body_b] != 0) contact_rows_.push_back(i);
   }

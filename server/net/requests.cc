@@ -56,6 +56,7 @@ void subscribe(const Exchange& x, const v1::Subscribe& request) {
   spec.single_precision = request.single_precision();
   spec.shadow = request.shadow();
   spec.decimation = std::max(1u, request.decimation());
+  spec.contacts_every = std::max(1u, request.contacts_every());
   const std::size_t limit = x.hub().options.subscriptions_per_client;
   const Subscriber* subscriber = x.session()->subscribe(std::move(spec), limit);
   if (subscriber == nullptr)

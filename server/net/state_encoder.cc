@@ -54,7 +54,7 @@ class FieldWriter {
 };
 
 // Upper bounds of the parts of a packet [bytes]: scalars 1-14 and 50-55; a column's tag and length.
-constexpr std::size_t kScalarsMax = 102 + 36, kColumnHead = 6;
+constexpr std::size_t kScalarsMax = 102 + 36, kColumnHead = 4;
 constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40 + 1;
 
 std::size_t body_bytes(const SubscriptionSpec& spec) {
@@ -62,7 +62,8 @@ std::size_t body_bytes(const SubscriptionSpec& spec) {
   return 4 + number * (7 + (spec.velocity ? 6 : 0) + (spec.wrench ? 6 : 0));
 }
 std::size_t room_for_rows(std::size_t verdicts, std::size_t payload_max) {
-  return payload_max - kScalarsMax - verdicts * kVerdictBytes - (5 + 4 + 4) * kColumnHead;
+  const std::size_t head = kColumnHead + (payload_max < (1u << 14) ? 0 : 1);  // lengths of three bytes
+  return payload_max - kScalarsMax - verdicts * kVerdictBytes - (5 + 4 + 4) * head;
 }
 
 // Columns of `width` doubles a body, as doubles or floats.

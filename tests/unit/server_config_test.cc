@@ -108,7 +108,9 @@ std::string everything(const ServerConfig& c) {
       << l.raw_points_per_pair << ' ' << l.patches_per_pair << ' ' << l.mesh_points_per_pair << ' ' << l.mesh_file_bytes
       << ' ' << l.mesh_triangles << ' ' << l.field_bytes << ' ' << l.hull_vertices << ' ' << l.impact_sweeps << ' '
       << l.problem_contacts << ' ' << l.problem_rows << ' ' << c.log_level << ' ' << c.status_line << ' '
-      << n.shadow_model << ' ' << n.shadow_rate_hz;
+      << n.shadow_model << ' ' << n.shadow_rate_hz << ' ' << n.web.enabled << ' ' << n.web.port << ' '
+      << n.web.directory << ' ' << n.web.allowed_origins << ' ' << n.web.connections << ' ' << n.web.silence_s << ' '
+      << n.web.stall_s;
   for (const double hz : n.rates.hz) out << ' ' << hz;
   return out.str();
 }

@@ -8,6 +8,7 @@ import { Contacts, PHASES } from "./contacts";
 import { Lease } from "./leases";
 import { Plots } from "./plots";
 import { Push } from "./push";
+import { contactsEvery } from "./thinning";
 import { Scene } from "./scene";
 import { shown } from "./series";
 import { Stage } from "./stage";
@@ -132,7 +133,8 @@ export class App {
     this.current?.dispose();
     this.newest = null;
     this.trails.clear();
-    this.contacts.set([], []);
+    this.contacts.set([], [], []);
+    this.contactsEvery = 1;
     this.plots.clear();
     const epoch = description.sceneEpoch;
     this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => { this.stage.dirty = true; });
@@ -166,11 +168,24 @@ export class App {
     const fixed = description.bodies.filter((b) => b.mode === "fixed").map((b) => b.name);
     const still = fixed.length === 0 ? null : await this.connection.request({ case: "subscribe", value: { bodies: fixed, singlePrecision: true } });
     this.stillIds = still?.case === "subscription" ? still.value.id : 0;
-    const value = { singlePrecision: true, contacts: true, decimation };
+    const value = { singlePrecision: true, contacts: true, decimation, contactsEvery: this.contactsEvery };
     const body = await this.connection.request({ case: "subscribe", value });
     if (body.case === "subscription") this.subscription = body.value.id;
   }
   private stillIds = 0;
+  private contactsEvery = 1;
+
+  /** Many contacts come less often than poses, so that the stream stays small: asked anew when their number has changed much. */
+  private async thin(): Promise<void> {
+    const scene = this.current, packet = this.newest;
+    if (!scene || !packet || this.subscription === 0) return;
+    const wanted = contactsEvery(packet.bodyId.length, packet.contacts, STREAM_HZ);
+    if (wanted === this.contactsEvery || (wanted > this.contactsEvery / 1.5 && wanted < this.contactsEvery * 1.5)) return;
+    this.contactsEvery = wanted;
+    const old = this.subscription;
+    await this.subscribe(scene.description);
+    await this.connection.request({ case: "unsubscribe", value: { id: old } });
+  }
 
   private onState(packet: StatePacket, bytes: number): void {
     const begin = performance.now();
@@ -255,6 +270,7 @@ export class App {
     this.plots.add("link", this.newest?.simTimeS ?? 0, [this.roundTrip_ms, this.statesSeen]);
     this.statesSeen = 0;
     this.showStatus();
+    await this.thin().catch(() => undefined);
   }
 
   private async showLeases(): Promise<void> {
@@ -322,7 +338,7 @@ export class App {
       case "h": document.body.classList.toggle("no-plots"); break;
       case "l": this.setTheme(this.theme === "dark" ? "light" : "dark"); break;
       case "[": case "]":
-        this.push.gain = Math.min(8, Math.max(0.125, this.push.gain * (key === "]" ? 2 : 0.5)));
+        this.push.gain = Math.min(4, Math.max(0.125, this.push.gain * (key === "]" ? 2 : 0.5)));
         return this.bar.say(`mouse spring: ${this.push.gain} times`, "info");
       default: return;
     }
@@ -345,7 +361,8 @@ export class App {
     if (packet && scene && this.fresh) {
       this.fresh = false;
       scene.place();
-      this.contacts.set(packet.contact, packet.contactPhase);
+      // Without rows although there are contacts: this state came without them, the last ones stay.
+      if (packet.contact.length > 0 || packet.contacts === 0) this.contacts.set(packet.contact, packet.contactPhase, scene.movable(packet.contactBodyA));
       this.addTrail(scene);
       this.showPacket(packet);
       this.stage.dirty = true;

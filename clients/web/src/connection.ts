@@ -171,7 +171,7 @@ export class Connection {
     const waiting = this.waiting.get(reply.id);
     this.waiting.delete(reply.id);
     if (!reply.error) return waiting?.resolve(body);
-    if (!waiting) this.refusal = reply.error.text;  // of the connection itself: it will be closed
+    if (!waiting || this.phase !== "open") this.refusal = reply.error.text;  // of the connection itself: it will be closed
     waiting?.reject(new RequestError(reply.error.code, reply.error.text));
   }
 

@@ -43,7 +43,8 @@ export class Contacts {
     this.shafts.visible = this.heads.visible = forces;
   }
 
-  set(rows: ArrayLike<number>, phase: ArrayLike<number>): void {
+  /** `onA[i]`: the force is drawn as it acts on body A; else as on B, because A does not move. */
+  set(rows: ArrayLike<number>, phase: ArrayLike<number>, onA: ArrayLike<boolean>): void {
     const n = (this.count = Math.min(ROOM, Math.floor(rows.length / ROW)));
     let largest = 0;
     for (let i = 0; i < n; ++i) largest = Math.max(largest, Math.hypot(rows[ROW * i + 6], rows[ROW * i + 7], rows[ROW * i + 8]));
@@ -59,7 +60,7 @@ export class Contacts {
       this.points.setColorAt(i, this.colours[phase[i]] ?? this.colours[0]);
       line.setXYZ(2 * i, at.x, at.y, at.z);
       line.setXYZ(2 * i + 1, at.x + rows[k + 3] * size * 4, at.y + rows[k + 4] * size * 4, at.z + rows[k + 5] * size * 4);
-      force.set(rows[k + 6], rows[k + 7], rows[k + 8]);
+      force.set(rows[k + 6], rows[k + 7], rows[k + 8]).multiplyScalar(onA[i] ? 1 : -1);
       const f = force.length(), length = full * Math.sqrt(f / this.reference_n);  // square root: small forces stay visible
       q.setFromUnitVectors(up, f > 0 ? force.divideScalar(f) : up);
       const thin = f > 0 ? size * 0.16 : 0, head = f > 0 ? size * 0.5 : 0;

@@ -106,6 +106,8 @@ export class Scene {
     const group = new THREE.Group();
     const plane = new THREE.Mesh(new THREE.PlaneGeometry(GROUND_M, GROUND_M), this.plain ? new THREE.MeshLambertMaterial() : new THREE.MeshStandardMaterial({ roughness: 0.95 }));
     plane.receiveShadow = true;
+    plane.material.polygonOffset = true;  // the grid's lines stay above it
+    plane.material.polygonOffsetFactor = plane.material.polygonOffsetUnits = 2;
     plane.name = "ground";
     const fine = new THREE.GridHelper(GROUND_M, GROUND_M * 2).rotateX(Math.PI / 2), coarse = new THREE.GridHelper(GROUND_M, GROUND_M / 5).rotateX(Math.PI / 2);
     fine.position.z = 0.0012;
@@ -114,8 +116,8 @@ export class Scene {
       grid.name = "grid";
       (grid.material as THREE.LineBasicMaterial).transparent = true;
     }
-    (fine.material as THREE.LineBasicMaterial).opacity = 0.25;
-    (coarse.material as THREE.LineBasicMaterial).opacity = 0.5;
+    (fine.material as THREE.LineBasicMaterial).opacity = 0.4;
+    (coarse.material as THREE.LineBasicMaterial).opacity = 0.75;
     group.add(plane, fine, coarse);
     group.matrixAutoUpdate = false;
     this.group.add(group);
@@ -157,6 +159,11 @@ export class Scene {
     if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, 0), new THREE.Vector3(1, 1, 1));
     box.getCenter(this.centre);
     this.radius_m = Math.max(0.3, box.getSize(new THREE.Vector3()).length() / 2);
+  }
+
+  /** For each id: the body moves by itself. */
+  movable(ids: readonly number[]): boolean[] {
+    return ids.map((id) => ["free", "link"].includes(this.bodies[this.rowOfId.get(id) ?? 0]?.mode ?? ""));
   }
 
   rowNamed(name: string): number { return this.names.indexOf(name); }

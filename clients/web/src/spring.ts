@@ -8,7 +8,7 @@ export interface Grabbed {
 }
 
 /** Natural frequency of a free body on the spring [rad/s]: slow enough for a link of 60 commands a second and 50 ms of delay. */
-export const OMEGA_RAD_PER_S = 11;
+export const OMEGA_RAD_PER_S = 8;
 const ZETA = 0.8;
 
 export function length(v: Vec): number { return Math.hypot(v[0], v[1], v[2]); }

@@ -81,7 +81,7 @@ export class Stage {
   /** Looks at all that moves, from the front and above. */
   frame(scene: Scene): void {
     scene.measure();
-    const r = scene.radius_m, distance = (r * 1.15) / Math.tan((this.camera.fov * Math.PI) / 360) / Math.min(1, this.camera.aspect);
+    const r = scene.radius_m, distance = (r * 0.98) / Math.tan((this.camera.fov * Math.PI) / 360) / Math.min(1, this.camera.aspect);
     this.controls.target.copy(scene.centre);
     this.camera.position.copy(scene.centre).add(new THREE.Vector3(0.35, -0.82, 0.5).normalize().multiplyScalar(distance));
     this.camera.near = Math.max(0.005, distance / 500);
