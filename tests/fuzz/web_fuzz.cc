@@ -1,5 +1,5 @@
-// The web door of a whole server in this process, in lockstep: bytes of a stranger as HTTP, as frames after the upgrade, and as messages
-// in proper frames. What it must do: answer or cut off, never fall.
+// The web door of a whole server in this process, in lockstep: bytes of a stranger as HTTP, as frames after the
+// upgrade, and as messages in proper frames. What it must do: answer or cut off, never fall.
 #include <spdlog/spdlog.h>
 
 #include <asio/connect.hpp>

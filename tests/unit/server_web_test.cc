@@ -14,7 +14,9 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Folder {
-  Folder() : path(fs::temp_directory_path() / ("tactus-web-" + std::to_string(getpid()))) { fs::create_directories(path); }
+  Folder() : path(fs::temp_directory_path() / ("tactus-web-" + std::to_string(getpid()))) {
+    fs::create_directories(path);
+  }
   ~Folder() { fs::remove_all(path); }
   void write(const std::string& name, const std::string& text) const {
     fs::create_directories((path / name).parent_path());
@@ -35,8 +37,9 @@ TEST_CASE("server_web: a page is let in when it came from this server under an a
 }
 
 TEST_CASE("server_web: other pages are not, nor a name that was rebound to this machine") {
-  for (const char* origin : {"http://evil.example", "http://127.0.0.1:8766", "http://127.0.0.1", "null", "file://", "http://127.0.0.1:8765.evil",
-                             "ws://127.0.0.1:8765", " http://127.0.0.1:8765", "http://127.0.0.1:8765/"}) {
+  for (const char* origin :
+       {"http://evil.example", "http://127.0.0.1:8766", "http://127.0.0.1", "null", "file://",
+        "http://127.0.0.1:8765.evil", "ws://127.0.0.1:8765", " http://127.0.0.1:8765", "http://127.0.0.1:8765/"}) {
     CAPTURE(origin);
     CHECK_FALSE(is_origin_allowed(origin, "127.0.0.1:8765", ""));
   }
@@ -74,8 +77,8 @@ TEST_CASE("server_web: files are found by their exact path only, compressed ones
   CHECK(files.find("/hashed-1.js", true)->type == "text/javascript; charset=utf-8");
   CHECK(files.find("/sub/style.css", true)->type == "text/css; charset=utf-8");
   CHECK(files.find("/hashed-1.js", true)->etag != files.find("/hashed-1.js", false)->etag);
-  for (const char* path : {"", "//", "/.", "/..", "/../index.html", "/sub", "/sub/", "/sub/../index.html", "index.html", "/INDEX.HTML", "/hashed-1.js.gz",
-                           "/index.html?", "/index.html/", "/%2e%2e/index.html"}) {
+  for (const char* path : {"", "//", "/.", "/..", "/../index.html", "/sub", "/sub/", "/sub/../index.html", "index.html",
+                           "/INDEX.HTML", "/hashed-1.js.gz", "/index.html?", "/index.html/", "/%2e%2e/index.html"}) {
     CAPTURE(path);
     CHECK(files.find(path, true) == nullptr);
   }
@@ -88,7 +91,8 @@ TEST_CASE("server_web: no path at all leads out of the folder") {
   WebFiles files;
   REQUIRE(files.load((folder.path / "viewer").string()));
   std::mt19937_64 random(3);
-  const std::string pieces[] = {"/", "..", ".", "secret", "viewer", "index.html", "%2e", "\\", std::string(1, '\0'), "a"};
+  const std::string pieces[] = {"/", "..", ".", "secret", "viewer", "index.html", "%2e", "\\", std::string(1, '\0'),
+                                "a"};
   for (int i = 0; i < 20'000; ++i) {
     std::string path;
     for (std::uint64_t n = random() % 8; n > 0; --n) path += pieces[random() % 10];
