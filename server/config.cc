@@ -86,6 +86,11 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"web.connections", &n.web.connections, 1, 1000},
       {"web.silence_s", &n.web.silence_s, 2, 3600},
       {"web.stall_s", &n.web.stall_s, 1, 3600},
+      {"black_box.seconds", &c.black_box.seconds, 0, 3600},
+      {"black_box.folder", &c.black_box.folder},
+      {"black_box.memory_bytes", &c.black_box.memory_bytes, 1 << 20, 17179869184.0},
+      {"black_box.files", &c.black_box.files, 0, 1e6},
+      {"black_box.hash_every_ticks", &c.black_box.hash_every_ticks, 0, 1e9},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
@@ -168,7 +173,7 @@ void read_config(const std::string& path, ServerConfig& config) {
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, web, log");
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, black_box, web, log");
     }
     read_table(path, table_name, *table, keys);
   }
@@ -177,6 +182,26 @@ void read_config(const std::string& path, ServerConfig& config) {
   for (std::size_t i = 0; i < kContactModels; ++i)
     config.net.rates.chosen[i] = config.net.rates.hz[i] != defaults.rates.hz[i];
   config.net.shadow_rate_chosen = config.net.shadow_rate_hz != defaults.shadow_rate_hz;
+}
+std::string describe_config(ServerConfig config) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const Key& key : keys_of(config)) {
+    out << key.name << " = ";
+    std::visit(
+        [&](const auto* value) {
+          using T = std::remove_const_t<std::remove_pointer_t<decltype(value)>>;
+          if constexpr (std::is_same_v<T, std::string>)
+            out << toml::value<std::string>(*value);
+          else if constexpr (std::is_same_v<T, bool>)
+            out << (*value ? "true" : "false");
+          else
+            out << static_cast<double>(*value) / key.scale;
+        },
+        key.target);
+    out << '\n';
+  }
+  return out.str();
 }
 
 void finish_config(ServerConfig& c) {
@@ -207,6 +232,7 @@ void finish_config(ServerConfig& c) {
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
+  c.black_box.priority = std::max(0, c.net.priority - 1);
 }
 
 std::string find_shipped(const std::string& relative) {

@@ -132,14 +132,20 @@ void JointChannels::release_robot(std::uint32_t robot, State& state) const noexc
   for (const DrivenJoint& joint : joints(robot)) release_channel(joint, state);
 }
 
-JointChannels::Output JointChannels::evaluate(std::size_t i, State& state) const noexcept {
+void JointChannels::copy_channels(const State& from, State& to) const noexcept {
+  for (const DrivenJoint& joint : joints_) {
+    std::copy_n(from.actuators.data() + joint.memory, kChannelNumbers, to.actuators.data() + joint.memory);
+  }
+}
+
+JointChannels::Output JointChannels::evaluate(std::size_t i, std::uint64_t tick, State& state) const noexcept {
   const DrivenJoint& joint = joints_[i];
   double* at = state.actuators.data() + joint.memory;
   auto channel = load_numbers<ChannelMemory>(at);
   Output out;
   if (channel.phase == ChannelMemory::idle) return out;
   out.active = true;
-  const auto now = static_cast<double>(state.tick);
+  const auto now = static_cast<double>(tick);
   if (now < channel.expires) {
     out.setpoint = {channel.kind, channel.value, channel.rate, 0};
     return out;

@@ -27,6 +27,7 @@ class WebPort;
 class RealtimePort;
 class LockstepDesk;
 class NetStatistics;
+class RecordDesk;
 
 // What the shadow has found in this scene.
 struct ShadowSeen {
@@ -69,6 +70,7 @@ struct Hub {
   LockstepDesk* lockstep = nullptr;
   NetStatistics* statistics = nullptr;
   WebPort* web = nullptr;  // null: no web server
+  RecordDesk* record = nullptr;
 
   void refuse(const char* reason) { ++refused[reason]; }
   // To every client that has finished its handshake.

@@ -41,6 +41,7 @@ struct NetOptions {
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
   WebOptions web;
   std::string build;
+  std::string config_text;  // every setting in force, for recordings
 };
 
 }  // namespace tactus::net

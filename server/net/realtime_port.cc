@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "server/net/conversation.h"
 #include "server/net/lockstep.h"
+#include "server/net/record_desk.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
@@ -154,6 +155,7 @@ void RealtimePort::take_command(Session& session, std::uint64_t sequence, std::s
 
 void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& header,
                                   std::span<const std::uint8_t> payload, std::uint64_t now) {
+  hub_.record->received(session.name(), header.sequence, payload, now);
   Refusal refusal = decoder_.decode(payload, wrench_);
   if (refusal.code != v1::VERDICT_REFUSED_MALFORMED) session.saw_datagram(header.sequence, wrench_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
@@ -192,14 +194,19 @@ Refusal RealtimePort::authorise(const Session& session, const WrenchDatagram& co
 }
 
 void RealtimePort::refuse_command(Session& session, std::uint64_t sequence, Refusal refusal) {
-  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
+  give_verdict(session, {sequence, hub_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
 }
 
 void RealtimePort::give_verdict(const Notice& notice) {
   Session* session = hub_.sessions.find(notice.client);
   if (session == nullptr) return;
-  session->add_verdict(
-      {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+  give_verdict(*session,
+               {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+}
+
+void RealtimePort::give_verdict(Session& session, const VerdictRecord& verdict) {
+  session.add_verdict(verdict);
+  hub_.record->verdict(session.name(), verdict);
 }
 
 void RealtimePort::handle_ping(Session& session, const wire::DatagramHeader& header,
@@ -240,7 +247,7 @@ void RealtimePort::handle_grant(Session& session, const wire::DatagramHeader& he
 
 // Its verdict goes with the next state; in lockstep that is the present one, to this client only.
 void RealtimePort::refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem) {
-  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(problem), 0, 0});
+  give_verdict(session, {sequence, hub_.newest.tick, static_cast<std::uint32_t>(problem), 0, 0});
   if (hub_.tick.lockstep()) hub_.lockstep->show_present(session.slot());
 }
 

@@ -52,6 +52,7 @@ class RealtimePort {
                     std::uint64_t now);
   void refuse_command(Session& session, std::uint64_t sequence, Refusal refusal);
   void refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem);
+  void give_verdict(Session& session, const VerdictRecord& verdict);
   void refuse(const char* reason);
   void publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot);
   void publish_framed(Session& session, PacketSource source);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/net/record_desk.h"
 #include "server/net/state_encoder.h"
 #include "server/net/statistics.h"
 #include "server/realtime/clock.h"
@@ -170,6 +171,8 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
       return take_command(x, request.id(), request.command());
     case Body::kGetMesh:
       return get_mesh(x, request.get_mesh());
+    case Body::kSaveBlackBox:
+      return hub.record->save(x, request.save_black_box());
     case Body::BODY_NOT_SET:
       break;
   }

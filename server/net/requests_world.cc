@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "server/net/lockstep.h"
+#include "server/net/record_desk.h"
 #include "server/net/requests.h"
 #include "server/realtime/rights.h"
 
@@ -50,6 +51,7 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
     Hub& h = x.hub();
     h.loading = false;
     h.scene_changed(*world, loaded->name, epoch, std::move(loaded->blank));
+    h.record->begin(loaded->source);
     asio::post(h.loader, [old = notice.world] { delete old; });
     h.newest = StateFrame{};
     h.shadow_seen = {};
@@ -244,12 +246,15 @@ void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request) {
     command.epoch = h.scene.epoch;
     command.state = state.get();
     command.solver = solver;
-    h.tick.post(command, [x, state, what, kind](const Notice& notice) {
-      if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
-      x.hub().scene.contact_model = kind;
-      x.hub().broadcast(v1::Event::RESTORED, what);
-      x.done();
-    });
+    h.tick.post(
+        command,
+        [x, state, what, kind](const Notice& notice) {
+          if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
+          x.hub().scene.contact_model = kind;
+          x.hub().broadcast(v1::Event::RESTORED, what);
+          x.done();
+        },
+        what);
   };
   if (kind == hub.scene.in_charge) return go(nullptr);
   with_solver(x, kind, go);
@@ -269,7 +274,8 @@ void set_parameter(const Exchange& x, const v1::SetParameter& request) {
   scene.parameters = *parameters;  // at once, so that two requests under way add up
   Command command = command_of(x, Command::Kind::set_parameters);
   command.parameters = parameters.get();
-  x.hub().tick.post(command, [x, parameters](const Notice&) { x.done(); });
+  x.hub().tick.post(
+      command, [x, parameters](const Notice&) { x.done(); }, request.key() + "=" + request.value());
 }
 
 }  // namespace tactus::net

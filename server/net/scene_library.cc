@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "core/check.h"
@@ -26,6 +27,11 @@ std::string read_title(const fs::path& path) {
   return {};
 }
 
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 SceneEntry entry_of(const fs::path& path) {
   return {path.stem().string(), read_title(path), path.string()};
 }
@@ -45,6 +51,7 @@ LoadedScene load(const LoadRequest& request) {
   }
   LoadedScene out;
   out.name = request.name;
+  out.source = {request.path, read_text(request.path), options.set, request.seed};
   out.world = std::make_unique<World>(std::move(model), request.limits);
   out.blank = out.world->state();
   const World& world = *out.world;

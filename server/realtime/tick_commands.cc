@@ -165,12 +165,14 @@ void TickLoop::watch_deadlines(const Wake& wake) noexcept {
 
 void TickLoop::apply_commands() noexcept {
   for (std::uint32_t i = 0; i < output_count_; ++i) world_->apply(outputs_[i].body, outputs_[i].F_Bcm_W);
+  record_commands();
 }
 
 void TickLoop::step_world() noexcept {
   const std::uint64_t before = now_ns();
   advance_world();
   step_ns_ = now_ns() - before;
+  record_step();
   account_solvers();
   if (report_.bodies_frozen > 0) {
     any_frozen_ = true;
@@ -200,6 +202,7 @@ Notice TickLoop::done(const Command& command) const noexcept {
 void TickLoop::notify(const Notice& notice) noexcept {
   const bool pushed = link_.notices.push(notice);
   TACTUS_ASSERT(pushed);
+  record_notice(notice);
 }
 
 }  // namespace tactus

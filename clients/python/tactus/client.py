@@ -249,6 +249,11 @@ class Client:
         """The server's Statistics message (control.proto): rates, lateness, work, refusals, clients."""
         return self.connection.request("get_statistics").statistics
 
+    def save_black_box(self, reason: str = ""):
+        """Has the server write its black box, the last seconds, to a file on its machine. Returns a BlackBoxSaved with path, bytes,
+        records, first_tick, last_tick; tactus.record.read(path) reads it."""
+        return self.connection.request("save_black_box", reason=reason).black_box
+
     # --- states
 
     def subscribe(self, bodies=None, *, velocity=True, wrench=False, contacts=False, single_precision=False, decimation=1,

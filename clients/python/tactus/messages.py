@@ -44,6 +44,7 @@ Request = _message_class("Request")
 Reply = _message_class("Reply")
 SceneDescription = _message_class("SceneDescription")
 Statistics = _message_class("Statistics")
+Record = _message_class("Record")
 
 VerdictCode = _enum_class("VerdictCode", "VERDICT_", "VerdictCode")
 ErrorCode = _enum_class("ErrorCode", "ERROR_", "ErrorCode")
