@@ -94,6 +94,13 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
       {"shadow.model", &n.shadow_model},
       {"shadow.rate_hz", &n.shadow_rate_hz, 1, 10000},
+      {"web.enabled", &n.web.enabled},
+      {"web.port", &n.web.port, 0, 65535},
+      {"web.directory", &n.web.directory},
+      {"web.allowed_origins", &n.web.allowed_origins},
+      {"web.connections", &n.web.connections, 1, 1000},
+      {"web.silence_s", &n.web.silence_s, 2, 3600},
+      {"web.stall_s", &n.web.stall_s, 1, 3600},
       {"black_box.seconds", &c.black_box.seconds, 0, 3600},
       {"black_box.folder", &c.black_box.folder},
       {"black_box.memory_bytes", &c.black_box.memory_bytes, 1 << 20, 17179869184.0},
@@ -185,7 +192,7 @@ void read_config(const std::string& path, ServerConfig& config) {
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, link, black_box, log");
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, link, black_box, web, log");
     }
     read_table(path, table_name, *table, keys);
   }
@@ -263,6 +270,13 @@ std::string find_shipped(const std::string& relative) {
     if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error).string();
   }
   return {};
+}
+
+std::string shipped_viewer() {
+  for (const char* place : {"build/viewer", "viewer"}) {
+    if (const std::string found = find_shipped(place); !found.empty()) return found;
+  }
+  return std::string(TACTUS_SOURCE_DIR) + "/build/viewer";
 }
 
 }  // namespace tactus

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "proto/seal.h"
-#include "server/net/control_connection.h"
+#include "server/net/conversation.h"
 #include "server/net/record_desk.h"
 
 namespace tactus::net {
@@ -42,7 +42,7 @@ void Hub::broadcast(v1::Event::Kind kind, const std::string& text) {
   }
 }
 
-std::shared_ptr<ControlConnection> Hub::connection(ClientSlot client) {
+std::shared_ptr<Conversation> Hub::connection(ClientSlot client) {
   for (const auto& weak : connections) {
     auto c = weak.lock();
     if (c && c->session() != nullptr && c->session()->slot() == client) return c;

@@ -11,6 +11,16 @@
 
 namespace tactus::net {
 
+struct WebOptions {
+  bool enabled = true;
+  std::uint16_t port = wire::kDefaultWebPort;  // 0: any free one
+  std::string directory;                       // of the built viewer; empty: as shipped, beside the build
+  std::string allowed_origins;                 // besides the server's own, separated by blanks
+  std::uint32_t connections = 64;              // sockets at one time, HTTP and WebSocket
+  std::uint32_t silence_s = 15;                // a WebSocket client that answers no ping for so long is cut off
+  std::uint32_t stall_s = 10;                  // one that takes nothing of what waits for it for so long, too
+};
+
 struct NetOptions {
   std::string listen = "127.0.0.1";
   std::uint16_t control_port = wire::kDefaultControlPort,
@@ -33,6 +43,7 @@ struct NetOptions {
   double shadow_rate_hz = 100;  // where the client names none
   bool shadow_rate_chosen = false;
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
+  WebOptions web;
   std::string build;
   std::string config_text;  // every setting in force, for recordings
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "server/net/conversation.h"
 #include "server/net/lockstep.h"
 #include "server/net/record_desk.h"
 #include "server/realtime/clock.h"
@@ -12,8 +13,9 @@
 namespace tactus::net {
 namespace {
 
-constexpr std::uint32_t kShadowRowsMax = 64;  // 20 bytes each, and 60 for the rest
-constexpr int kBatch = 64;                    // datagrams read before the loop serves others
+constexpr std::uint32_t kShadowRowsMax = 64;    // 20 bytes each, and 60 for the rest
+constexpr int kBatch = 64;                      // datagrams read before the loop serves others
+constexpr std::size_t kFramedMax = 256u << 10;  // bytes of a state in one WebSocket frame
 
 std::size_t index_of(ClientSlot client) {
   return client & 0xffu;
@@ -152,6 +154,14 @@ void RealtimePort::take(Session& session, const wire::DatagramHeader& header, st
   handle_grant(session, header, payload, now);
 }
 
+void RealtimePort::take_command(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload) {
+  const std::uint64_t now = now_ns();
+  ++session.counters.commands_received;
+  if (!hub_.tick.lockstep() && !session.cap_udp.take(now))
+    return refuse_command(session, sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+  handle_command(session, {wire::DatagramType::command, session.id(), sequence}, payload, now);
+}
+
 void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& header,
                                   std::span<const std::uint8_t> payload, std::uint64_t now) {
   hub_.record->received(session.name(), header.sequence, payload, now);
@@ -269,7 +279,7 @@ void RealtimePort::publish(const StateSlot& slot) {
   if (f.epoch != hub_.scene.epoch) return;  // of a scene that net has already left
   const std::uint64_t now = now_ns();
   hub_.sessions.for_each([&](Session& session) {
-    if (session.subscriptions.empty() || !session.is_heard(now)) return;
+    if (session.subscriptions.empty() || !(session.framed || session.is_heard(now))) return;
     bool muted = false, forced = (f.status_bits & kStatusFault) != 0;  // the last one, whatever was asked for
     for (const Answer& answer : answers_) {
       if (answer.client != session.slot()) continue;
@@ -288,17 +298,34 @@ void RealtimePort::publish(const StateSlot& slot) {
 void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot) {
   const SubscriptionSpec& spec = subscriber.spec();
   contact_rows_.clear();
-  for (std::uint32_t i = 0; spec.contacts && i < slot.frame.contact_count; ++i) {
+  const std::uint32_t contacts = subscriber.contacts_due() ? slot.frame.contact_count : 0;
+  for (std::uint32_t i = 0; i < contacts; ++i) {
     const ContactRow& row = slot.contacts[i];
     if (spec.has_body[row.body_a] != 0 || spec.has_body[row.body_b] != 0) contact_rows_.push_back(i);
   }
-  const PacketSource source{slot, spec, session.verdicts(), session.echo(), contact_rows_};
+  PacketSource source{slot, spec, session.verdicts(), session.echo(), contact_rows_};
+  if (session.framed) return publish_framed(session, source);
   plan_packets(source, plan_);
   const auto parts = static_cast<std::uint32_t>(plan_.size());
   for (std::uint32_t part = 0; part < parts; ++part) {
     const std::size_t length =
         encode_packet(source, plan_[part], part, parts, now_ns(), out_.data() + wire::kHeaderBytes);
     send(session, wire::DatagramType::state, length);
+  }
+}
+
+void RealtimePort::publish_framed(Session& session, PacketSource source) {
+  source.payload_max = kFramedMax;
+  const auto to = hub_.connection(session.slot());
+  if (!to) return;
+  framed_.resize(kFramedMax);
+  plan_packets(source, plan_);
+  const auto parts = static_cast<std::uint32_t>(plan_.size());
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const std::size_t length = encode_packet(source, plan_[part], part, parts, now_ns(), framed_.data());
+    const std::uint64_t key = std::uint64_t{source.spec.id} << 32 | part;
+    to->send_realtime(wire::DatagramType::state, key, {framed_.data(), length});
+    ++session.counters.packets_sent;
   }
 }
 
@@ -323,6 +350,11 @@ void RealtimePort::publish_shadow(Session& session, const SubscriptionSpec& spec
     const std::size_t length = shadow_.ByteSizeLong();
     TACTUS_ASSERT(length <= kStatePayloadMax);
     shadow_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
+    if (session.framed) {
+      const auto to = hub_.connection(session.slot());
+      if (to) to->send_realtime(wire::DatagramType::shadow, part, {out_.data() + wire::kHeaderBytes, length});
+      continue;
+    }
     send(session, wire::DatagramType::shadow, length);
   }
 }

@@ -39,6 +39,8 @@ class RealtimePort {
   // What is under way on this client's links is let through at once.
   void flush_links(Session& session);
   void forget(ClientSlot client);
+  // A CommandPacket that came in a frame of the control conversation: the same checks and verdicts, without a datagram.
+  void take_command(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload);
   [[nodiscard]] std::string address(ClientSlot client) const;
 
  private:
@@ -65,6 +67,7 @@ class RealtimePort {
   void give_verdict(Session& session, const VerdictRecord& verdict);
   void refuse(const char* reason);
   void publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot);
+  void publish_framed(Session& session, PacketSource source);
   void publish_shadow(Session& session, const SubscriptionSpec& spec, const StateSlot& slot);
   void send(Session& session, wire::DatagramType type, std::size_t payload_length);
   void transmit(Session& session, std::span<const std::uint8_t> datagram);
@@ -87,6 +90,7 @@ class RealtimePort {
   std::array<Command, wire::kCommandRowsMax> rows_{};
   std::vector<std::uint32_t> contact_rows_;
   std::vector<PacketRange> plan_;
+  std::vector<std::uint8_t> framed_;  // one payload for a WebSocket client
   v1::ShadowPacket shadow_;
   std::vector<Answer> answers_;
   asio::steady_timer link_timer_;

@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include "server/net/conversation.h"
 #include "server/net/realtime_port.h"
+#include "server/net/web_port.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
@@ -90,6 +92,7 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
     p->set_key(reason);
     p->set_value(std::to_string(count));
   }
+  if (hub_.web != nullptr) hub_.web->count(out);
 }
 
 void NetStatistics::fill_solvers(v1::Statistics& out) const {

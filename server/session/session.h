@@ -37,6 +37,7 @@ struct SubscriptionSpec {
   std::vector<std::uint8_t> has_body;  // by body index
   bool velocity = false, wrench = false, contacts = false, single_precision = false, shadow = false;
   std::uint32_t decimation = 1;
+  std::uint32_t contacts_every = 1;  // of the states that are sent
 };
 
 class Subscriber {
@@ -45,10 +46,12 @@ class Subscriber {
   [[nodiscard]] const SubscriptionSpec& spec() const noexcept { return spec_; }
   // Every decimation-th tick; while the world stands still (paused), every decimation-th beat.
   bool due(std::uint64_t tick, std::uint64_t beat, bool advanced) noexcept;
+  // Asked once for each state that is sent: whether its contacts go with it.
+  bool contacts_due() noexcept { return spec_.contacts && sent_++ % spec_.contacts_every == 0; }
 
  private:
   SubscriptionSpec spec_;
-  std::uint64_t last_tick_ = ~std::uint64_t{0}, last_beat_ = 0;
+  std::uint64_t last_tick_ = ~std::uint64_t{0}, last_beat_ = 0, sent_ = 0;
 };
 
 // The newest datagram of this client that the server has seen.
@@ -102,6 +105,7 @@ class Session {
   HistogramData command_age_ns;
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
   std::unique_ptr<FaultyLinks> faults;  // null: none
+  bool framed = false;  // states go in frames of its control conversation (WebSocket), not in datagrams
 
  private:
   ClientSlot slot_;

@@ -112,6 +112,8 @@ std::string everything(const ServerConfig& c) {
   for (const LinkFaultSettings* s : {&n.link_up, &n.link_down})
     out << ' ' << s->delay_us << ' ' << s->jitter_us << ' ' << s->loss << ' ' << s->loss_burst << ' ' << s->duplicate
         << ' ' << s->reorder << ' ' << s->reorder_us << ' ' << s->keep_order;
+  out << n.web.enabled << ' ' << n.web.port << ' ' << n.web.directory << ' ' << n.web.allowed_origins << ' '
+      << n.web.connections << ' ' << n.web.silence_s << ' ' << n.web.stall_s;
   for (const double hz : n.rates.hz) out << ' ' << hz;
   return out.str();
 }
