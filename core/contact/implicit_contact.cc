@@ -16,17 +16,45 @@ struct Twist {
   Vec3 V, W;
 };
 
+// Sums over the rows of a side, in single variables and two halves, so that compilers take them two at a time.
 void add_twist(const TreeSides& trees, Twist& t) noexcept {
-  double sum[6] = {0, 0, 0, 0, 0, 0};
+  t.V += trees.V, t.W += trees.W;
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    double v0 = 0, v1 = 0, v2 = 0, w0 = 0, w1 = 0, w2 = 0;
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const double u = s.u[s.dofs[r]];
+      const double* y = s.Y + 6 * r;
+      v0 += y[0] * u, v1 += y[1] * u, v2 += y[2] * u, w0 += y[3] * u, w1 += y[4] * u, w2 += y[5] * u;
+    }
+    t.V += Vec3(v0, v1, v2), t.W += Vec3(w0, w1, w2);
+  }
+}
+
+void add_velocity(const TreeSides& trees, Vec3& V) noexcept {
+  V += trees.V;
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    double v0 = 0, v1 = 0, v2 = 0;
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const double u = s.u[s.dofs[r]];
+      const double* y = s.Y + 6 * r;
+      v0 += y[0] * u, v1 += y[1] * u, v2 += y[2] * u;
+    }
+    V += Vec3(v0, v1, v2);
+  }
+}
+
+void push_links(const TreeSides& trees, const Vec3& f, const Vec3& m) noexcept {
+  const double f0 = f[0], f1 = f[1], f2 = f[2], m0 = m[0], m1 = m[1], m2 = m[2];
   for (std::uint32_t i = 0; i < trees.count; ++i) {
     const TreeSide& s = trees.side[i];
     for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double u = s.u[s.dofs[r]];
-      for (int k = 0; k < 6; ++k) sum[k] += s.Y[6 * r + k] * u;
+      const double* y = s.Y + 6 * r;
+      const double even = y[0] * f0 + y[2] * f2 + y[4] * m1, odd = y[1] * f1 + y[3] * m0 + y[5] * m2;
+      s.u[s.dofs[r]] += even + odd;
     }
   }
-  t.V += trees.V + Vec3(sum[0], sum[1], sum[2]);
-  t.W += trees.W + Vec3(sum[3], sum[4], sum[5]);
 }
 
 Vec3 velocity_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
@@ -35,44 +63,33 @@ Vec3 velocity_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& 
 }
 
 Twist twist_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
-  Twist t{velocity_of(c, a, b), c.e.transpose() * (a.w - b.w)};
+  Twist t{Vec3::Zero(), Vec3::Zero()};
+  if (!c.bodies_rest) t = {velocity_of(c, a, b), c.e.transpose() * (a.w - b.w)};
   if (c.trees != nullptr) add_twist(*c.trees, t);
   return t;
 }
 
 // V alone.
 Vec3 point_velocity(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
-  Vec3 V = velocity_of(c, a, b);
-  if (c.trees == nullptr) return V;
-  V += c.trees->V;
-  for (std::uint32_t i = 0; i < c.trees->count; ++i) {
-    const TreeSide& s = c.trees->side[i];
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double u = s.u[s.dofs[r]];
-      for (int k = 0; k < 3; ++k) V[k] += s.Y[6 * r + k] * u;
-    }
-  }
+  Vec3 V = Vec3::Zero();
+  if (!c.bodies_rest) V = velocity_of(c, a, b);
+  if (c.trees != nullptr) add_velocity(*c.trees, V);
   return V;
 }
 
 void add_force_impulse(const ImplicitContact& c, const Vec3& f, SweepBody& a, SweepBody& b) noexcept {
-  const Vec3 f_W = c.e * f;
-  if (a.inv_mass > 0) {
-    a.v += a.inv_mass * f_W;
-    a.w += a.inv_I * c.r_a.cross(f_W);
-  }
-  if (b.inv_mass > 0) {
-    b.v -= b.inv_mass * f_W;
-    b.w -= b.inv_I * c.r_b.cross(f_W);
-  }
-  if (c.trees == nullptr) return;
-  for (std::uint32_t i = 0; i < c.trees->count; ++i) {
-    const TreeSide& s = c.trees->side[i];
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double* y = s.Y + 6 * r;
-      s.u[s.dofs[r]] += y[0] * f[0] + y[1] * f[1] + y[2] * f[2];
+  if (!c.bodies_rest) {
+    const Vec3 f_W = c.e * f;
+    if (a.inv_mass > 0) {
+      a.v += a.inv_mass * f_W;
+      a.w += a.inv_I * c.r_a.cross(f_W);
+    }
+    if (b.inv_mass > 0) {
+      b.v -= b.inv_mass * f_W;
+      b.w -= b.inv_I * c.r_b.cross(f_W);
     }
   }
+  if (c.trees != nullptr) push_links(*c.trees, f, Vec3::Zero());
 }
 
 // Linear and angular velocity from f and m.
@@ -154,6 +171,7 @@ void visit_point(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
 
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept {
   c.all_active_known = false;
+  c.bodies_rest = a.inv_mass == 0 && b.inv_mass == 0 && a.v.isZero(0) && a.w.isZero(0) && b.v.isZero(0) && b.w.isZero(0);
   c.at_point = c.count == 1 && c.rolling <= 0;
   if (c.at_point) {
     find_point_mobility(a, b, c);
@@ -170,23 +188,18 @@ void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) n
 }
 
 void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBody& a, SweepBody& b) noexcept {
-  const Vec3 f_W = c.e * f, m_W = c.e * m;
-  if (a.inv_mass > 0) {
-    a.v += a.inv_mass * f_W;
-    a.w += a.inv_I * (c.r_a.cross(f_W) + m_W);
-  }
-  if (b.inv_mass > 0) {
-    b.v -= b.inv_mass * f_W;
-    b.w -= b.inv_I * (c.r_b.cross(f_W) + m_W);
-  }
-  if (c.trees == nullptr) return;
-  for (std::uint32_t i = 0; i < c.trees->count; ++i) {
-    const TreeSide& s = c.trees->side[i];
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double* y = s.Y + 6 * r;
-      s.u[s.dofs[r]] += y[0] * f[0] + y[1] * f[1] + y[2] * f[2] + y[3] * m[0] + y[4] * m[1] + y[5] * m[2];
+  if (!c.bodies_rest) {
+    const Vec3 f_W = c.e * f, m_W = c.e * m;
+    if (a.inv_mass > 0) {
+      a.v += a.inv_mass * f_W;
+      a.w += a.inv_I * (c.r_a.cross(f_W) + m_W);
+    }
+    if (b.inv_mass > 0) {
+      b.v -= b.inv_mass * f_W;
+      b.w -= b.inv_I * (c.r_b.cross(f_W) + m_W);
     }
   }
+  if (c.trees != nullptr) push_links(*c.trees, f, m);
 }
 
 void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {

@@ -48,6 +48,7 @@ struct ImplicitContact {
   ImplicitPoint* points;
   const TreeSides* trees;  // null: no side is a link
   bool at_point;           // one point, nothing resists rolling: only V, N, F1 and F2 are used
+  bool bodies_rest;        // neither body moves nor can, apart from links
   Mat3 e;                  // columns nhat_BA_W, t1, t2
   Vec3 r_a, r_b;           // p_ref from the mass centres, in W
   Mat3 K_nn, K_qn, K_qq;
@@ -67,6 +68,7 @@ struct ImplicitContact {
   // Where friction acts, found at the first visit of a tick that finds the contact loaded.
   bool patch_known;
   double x, y, radius2;  // pressure centre; mean square distance of the pressure from it [m], [m^2]
+  double sliding;        // 1 / k of the last visit that slid (implicit_friction.cc), 0: none in this tick
   Mat3 F, stick;         // mobility there, and the inverse of the sticking system
   // State of the friction springs in the basis e.
   double stretch1, stretch2, twist;  // [m], [m], [rad]

@@ -59,7 +59,7 @@ typename Springs<D>::Vector Springs<D>::slide(double limit, double full, Vector&
     // 1 / size is linear in 1 / k where all directions are equally mobile: one or two rounds find k. What is left is
     // scaled away; a result far below the limit must not be scaled up, it could turn the velocity round.
     double lo = 1, f_lo = 1 / full, hi = 1 + free * (1 / limit - 1 / full), f_hi = 0;  // in 1 / k and 1 / size
-    double q = std::max(1.0, hi), found = 0;
+    double q = c.sliding > 0 ? c.sliding : std::max(1.0, hi), found = 0;
     for (int i = 0; i < kMaxRounds; ++i) {
       f = weakened(1 / q, end);
       found = size(f);
@@ -73,6 +73,7 @@ typename Springs<D>::Vector Springs<D>::slide(double limit, double full, Vector&
         q = i % 2 == 0 ? lo + (hi - lo) * (1 / limit - f_lo) / (f_hi - f_lo) : std::sqrt(lo * hi);
       }
     }
+    c.sliding = q;
     const double scale = limit / found;
     f *= scale < 1.006 ? scale : 1.0;
   }

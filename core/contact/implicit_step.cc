@@ -95,7 +95,7 @@ void recall(const Sweep& s, const PenaltyMemory& memory, ImplicitContact& c) noe
   c.Q = Vec3(f[1], f[2], c.at_point ? 0.0 : m[0]);
   c.M1 = c.M2 = 0;
   c.patch_known = false;
-  c.x = c.y = c.radius2 = 0;
+  c.x = c.y = c.radius2 = c.sliding = 0;
   c.f_sum.setZero(), c.m_sum.setZero();
 }
 
