@@ -41,10 +41,30 @@ void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultS
   add(7, &s.keep_order);
 }
 
+// Sizes of a world's memory.
+void add_limit_keys(std::vector<Key>& keys, Limits& l) {
+  const std::initializer_list<Key> limits{
+      {"limits.bodies", &l.bodies, 1, 16384},
+      {"limits.shapes", &l.shapes, 1, 65536},
+      {"limits.pairs", &l.pairs, 1, 262144},
+      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
+      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
+      {"limits.patches_per_pair", &l.patches_per_pair, 1, 8},
+      {"limits.mesh_points_per_pair", &l.mesh_points_per_pair, 64, 1 << 20},
+      {"limits.mesh_file_bytes", &l.mesh_file_bytes, 1024, 4294967296.0},
+      {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
+      {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
+      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
+      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
+      {"limits.problem_rows", &l.problem_rows, 64, 4096},
+      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
+  };
+  keys.insert(keys.end(), limits);
+}
+
 std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
-  Limits& l = n.limits;
   const auto rate = [&n](ContactModelKind kind) { return &n.rates.hz[static_cast<std::size_t>(kind)]; };
   std::vector<Key> keys{
       {"network.listen", &n.listen},
@@ -71,20 +91,6 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"limits.link_datagrams", &n.link_datagrams, 1, 65536},
       {"limits.command_rows", &c.command_rows, 64, 65536},
       {"limits.published_contacts", &c.published_contacts, 0, 65536},
-      {"limits.bodies", &l.bodies, 1, 16384},
-      {"limits.shapes", &l.shapes, 1, 65536},
-      {"limits.pairs", &l.pairs, 1, 262144},
-      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
-      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
-      {"limits.patches_per_pair", &l.patches_per_pair, 1, 8},
-      {"limits.mesh_points_per_pair", &l.mesh_points_per_pair, 64, 1 << 20},
-      {"limits.mesh_file_bytes", &l.mesh_file_bytes, 1024, 4294967296.0},
-      {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
-      {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
-      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
-      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
-      {"limits.problem_rows", &l.problem_rows, 64, 4096},
-      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
       {"model.penalty.rate_hz", rate(ContactModelKind::penalty), 0, 10000},
       {"model.deepest.rate_hz", rate(ContactModelKind::deepest), 0, 10000},
       {"model.lcp.rate_hz", rate(ContactModelKind::lcp), 1, 10000},
@@ -110,6 +116,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
+  add_limit_keys(keys, n.limits);
   add_link_keys(keys, "link.up.", n.link_up);
   add_link_keys(keys, "link.down.", n.link_down);
   return keys;
