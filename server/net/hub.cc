@@ -68,7 +68,15 @@ void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
   }
 }
 
+void Hub::set_faults(Session& session, std::unique_ptr<FaultyLinks> faults) {
+  if (faults && !faults->up && !faults->down) faults = nullptr;
+  session.faults = std::move(faults);
+  faulty_links = 0;
+  sessions.for_each([this](const Session& s) { faulty_links += s.faults ? 1 : 0; });
+}
+
 void Hub::client_left(ClientSlot client) {
+  if (Session* session = sessions.find(client)) set_faults(*session, nullptr);
   channels_lost(authority.drop_client(client), false);
   sessions.remove(client);
 }

@@ -61,6 +61,7 @@ struct Hub {
   std::map<std::string, std::uint64_t> refused;  // datagrams and frames that belong to no client, by reason
   std::uint64_t datagrams_refused = 0;
   std::uint16_t realtime_port = 0;
+  std::size_t faulty_links = 0;  // clients with faults on their links
   bool paused = false, loading = false, stopping = false;
   StateFrame newest;  // of the last state seen
   std::uint64_t started_ns = 0;
@@ -80,6 +81,8 @@ struct Hub {
   // Channels that nobody holds any more ramp to zero; LEASE_LOST goes to those who did not ask for it.
   void channels_lost(const std::vector<LostChannel>& lost, bool tell);
   void client_left(ClientSlot client);
+  // Null, or without any fault: a sound link.
+  void set_faults(Session& session, std::unique_ptr<FaultyLinks> faults);
   [[nodiscard]] std::string client_name(ClientSlot client);
   // The new world was taken by the tick: everything of the old scene is void.
   void scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank);

@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "proto/wire.h"
+#include "server/session/link_faults.h"
 #include "server/solver/model_rates.h"
 
 namespace tactus::net {
@@ -30,7 +31,10 @@ struct NetOptions {
   double requests_per_s = 500;                        // control requests of one client
   std::size_t send_queue_bytes = 8u << 20;            // control bytes that a client may leave unread
   std::size_t socket_buffer_bytes = 1u << 20;
-  int priority = 70;  // SCHED_FIFO of the net thread in free run; 0 = normal
+  LinkFaultSettings link_up, link_down;  // of every client's link, until it is set otherwise
+  std::uint64_t link_seed = 1;
+  std::uint32_t link_datagrams = 4096;  // under way on one faulty link, each direction
+  int priority = 70;                    // SCHED_FIFO of the net thread in free run; 0 = normal
   std::string scenes_dir;
   Limits limits;
   double rate_hz = 0;  // 0: each scene's own step

@@ -173,6 +173,10 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
       return get_mesh(x, request.get_mesh());
     case Body::kSaveBlackBox:
       return hub.record->save(x, request.save_black_box());
+    case Body::kSetLinkFaults:
+      return set_link_faults(x, request.set_link_faults());
+    case Body::kGetLinkFaults:
+      return get_link_faults(x, request.get_link_faults());
     case Body::BODY_NOT_SET:
       break;
   }
