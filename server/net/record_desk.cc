@@ -127,7 +127,7 @@ void RecordDesk::published(const StateFrame& frame) {
   if (hub_.tick.lockstep()) {
     if (keyframe_wanted_ || due) {
       const World& world = hub_.tick.world();
-      add_keyframe(world.state(), world.hash());
+      add_keyframe(world.state(), world.hash(), hub_.scene.parameters, 0);
     }
     recorder_->take_now();
   } else if (keyframe_wanted_) {
@@ -154,19 +154,27 @@ void RecordDesk::take_keyframe() {
   Command command;
   command.kind = Command::Kind::snapshot;
   command.state = state.get();
-  hub_.tick.post(command, [this, state, epoch = hub_.scene.epoch](const Notice& notice) {
-    keyframe_under_way_ = false;
-    if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash);
-  });
+  hub_.tick.post(command,
+                 [this, state, epoch = hub_.scene.epoch, parameters = hub_.scene.parameters](const Notice& notice) {
+                   keyframe_under_way_ = false;
+                   if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash, parameters, notice.ticket);
+                 });
 }
 
-void RecordDesk::add_keyframe(const State& state, std::uint64_t hash) {
+void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters,
+                              std::uint64_t ticket) {
   const std::vector<std::uint8_t> bytes = hub_.scene.world->serialise(state);
   v1::Record record;
   v1::Keyframe* keyframe = record.mutable_keyframe();
   keyframe->set_tick(state.tick);
   keyframe->set_state_hash(hash);
   keyframe->set_state(bytes.data(), bytes.size());
+  keyframe->set_ticket(ticket);
+  for (const auto& [key, value] : World::list_parameters(parameters)) {
+    v1::Parameter* setting = keyframe->add_settings();
+    setting->set_key(key);
+    setting->set_value(value);
+  }
   recorder_->add(std::move(record));
   keyframe_tick_ = state.tick;
   keyframe_wanted_ = false;

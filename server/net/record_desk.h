@@ -42,7 +42,7 @@ class RecordDesk {
  private:
   void every_second();
   void take_keyframe();
-  void add_keyframe(const State& state, std::uint64_t hash);
+  void add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters, std::uint64_t ticket);
 
   Hub& hub_;
   record::Recorder* recorder_;
