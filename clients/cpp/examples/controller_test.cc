@@ -49,10 +49,12 @@ tactus::client::Loop controller(std::uint32_t block) {
 
 // A server for each test case, on a scene of this file.
 struct Bench {
-  Bench() : scene("tactus-example-block.toml"), sim((std::ofstream(scene) << kScene, scene)) {}
-  ~Bench() { std::filesystem::remove(scene); }
-  std::string scene;
-  tactus::testing::Simulation sim;
+  static std::string scene() {
+    const auto path = std::filesystem::temp_directory_path() / "tactus-example-block.toml";
+    std::ofstream(path) << kScene;
+    return path.string();
+  }
+  tactus::testing::Simulation sim{scene()};
 };
 
 }  // namespace
