@@ -33,11 +33,12 @@ bool jumps(Command::Kind kind) {
 
 }  // namespace
 
-RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {}
+RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {
+  if (recorder_ != nullptr) recorder_->on_fault_saved = say;
+}
 
 void RecordDesk::start() {
   if (recorder_ == nullptr) return;
-  recorder_->on_fault_saved = say;
   take_keyframe();
   every_second();
 }
@@ -182,6 +183,18 @@ void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Para
 
 void RecordDesk::latched(const std::string& reason) {
   if (recorder_ != nullptr) recorder_->save_once(reason, say);
+}
+
+void RecordDesk::report(v1::Statistics& out) const {
+  if (recorder_ == nullptr) return;
+  const record::RecorderStatus status = recorder_->status();
+  v1::BlackBoxStatistics* box = out.mutable_black_box();
+  box->set_kept_s(status.kept_s);
+  box->set_bytes(status.bytes);
+  box->set_states_lost(status.states_lost);
+  box->set_rows_lost(status.rows_lost);
+  box->set_state_every(status.state_every);
+  box->set_files(status.files);
 }
 
 void RecordDesk::save(const Exchange& x, const v1::SaveBlackBox& request) {

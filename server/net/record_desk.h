@@ -37,6 +37,7 @@ class RecordDesk {
   void published(const StateFrame& frame);
   // A fault has latched: a file, unless one was just written.
   void latched(const std::string& reason);
+  void report(v1::Statistics& out) const;
   void save(const Exchange& x, const v1::SaveBlackBox& request);
 
  private:

@@ -88,6 +88,7 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   out.set_bodies(hub_.scene.model().bodies.size());
   out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
   fill_solvers(out);
+  hub_.record->report(out);
   for (const auto& [reason, count] : hub_.refused) {
     v1::Parameter* p = out.add_refused_by_reason();
     p->set_key(reason);
