@@ -360,8 +360,8 @@ void World::yield_to(ContactModelKind kind) noexcept {
 }
 
 bool World::has_model(ContactModelKind kind) noexcept {
-  return kind == ContactModelKind::penalty || kind == ContactModelKind::deepest || kind == ContactModelKind::st ||
-         kind == ContactModelKind::ap;
+  return kind == ContactModelKind::penalty || kind == ContactModelKind::deepest || kind == ContactModelKind::lcp ||
+         kind == ContactModelKind::st || kind == ContactModelKind::ap;
 }
 
 bool World::prepare_model(ContactModelKind kind) {

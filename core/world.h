@@ -118,7 +118,7 @@ class World {
   // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
   // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
   // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s, friction_directions,
-  // detection_distance_m. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses
+  // detection_distance_m, lcp_friction, lcp_method, lcp_drift. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses
   // text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
   // All keys with their present values, as parse_parameter reads them.

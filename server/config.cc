@@ -27,12 +27,26 @@ struct Key {
   double scale = 1;  // file value times this is stored
 };
 
+void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultSettings& s) {
+  const auto add = [&](std::size_t i, auto* target) {
+    keys.push_back({prefix + kLinkFaultKeys[i].name, target, 0, kLinkFaultKeys[i].high});
+  };
+  add(0, &s.delay_us);
+  add(1, &s.jitter_us);
+  add(2, &s.loss);
+  add(3, &s.loss_burst);
+  add(4, &s.duplicate);
+  add(5, &s.reorder);
+  add(6, &s.reorder_us);
+  add(7, &s.keep_order);
+}
+
 std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
   Limits& l = n.limits;
   const auto rate = [&n](ContactModelKind kind) { return &n.rates.hz[static_cast<std::size_t>(kind)]; };
-  return {
+  std::vector<Key> keys{
       {"network.listen", &n.listen},
       {"network.control_port", &n.control_port, 0, 65535},
       {"network.realtime_port", &n.realtime_port, 0, 65535},
@@ -54,6 +68,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"limits.requests_per_s", &n.requests_per_s, 1, 1e5},
       {"limits.send_queue_bytes", &n.send_queue_bytes, 5u << 20, 1u << 30},
       {"limits.socket_buffer_bytes", &n.socket_buffer_bytes, 65536, 64u << 20},
+      {"limits.link_datagrams", &n.link_datagrams, 1, 65536},
       {"limits.command_rows", &c.command_rows, 64, 65536},
       {"limits.published_contacts", &c.published_contacts, 0, 65536},
       {"limits.bodies", &l.bodies, 1, 16384},
@@ -79,14 +94,25 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
       {"shadow.model", &n.shadow_model},
       {"shadow.rate_hz", &n.shadow_rate_hz, 1, 10000},
+      {"web.enabled", &n.web.enabled},
+      {"web.port", &n.web.port, 0, 65535},
+      {"web.directory", &n.web.directory},
+      {"web.allowed_origins", &n.web.allowed_origins},
+      {"web.connections", &n.web.connections, 1, 1000},
+      {"web.silence_s", &n.web.silence_s, 2, 3600},
+      {"web.stall_s", &n.web.stall_s, 1, 3600},
       {"black_box.seconds", &c.black_box.seconds, 0, 3600},
       {"black_box.folder", &c.black_box.folder},
       {"black_box.memory_bytes", &c.black_box.memory_bytes, 1 << 20, 17179869184.0},
       {"black_box.files", &c.black_box.files, 0, 1e6},
       {"black_box.hash_every_ticks", &c.black_box.hash_every_ticks, 0, 1e9},
+      {"link.seed", &n.link_seed, 0, 4294967295.0},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
+  add_link_keys(keys, "link.up.", n.link_up);
+  add_link_keys(keys, "link.down.", n.link_down);
+  return keys;
 }
 
 [[noreturn]] void fail(const std::string& path, const toml::node& node, const std::string& key,
@@ -166,9 +192,15 @@ void read_config(const std::string& path, ServerConfig& config) {
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, black_box, log");
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, link, black_box, web, log");
     }
     read_table(path, table_name, *table, keys);
+  }
+  for (const auto& [name, settings] :
+       {std::pair{"up", &config.net.link_up}, std::pair{"down", &config.net.link_down}}) {
+    const std::string problem = problem_of(*settings);
+    const toml::node_view<toml::node> table = file["link"][name];
+    if (!problem.empty() && table) fail(path, *table.node(), std::string("link.") + name, problem);
   }
   // A rate that the user chose must fit the scene; a default gives way to it.
   const net::NetOptions defaults;
@@ -238,6 +270,13 @@ std::string find_shipped(const std::string& relative) {
     if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error).string();
   }
   return {};
+}
+
+std::string shipped_viewer() {
+  for (const char* place : {"build/viewer", "viewer"}) {
+    if (const std::string found = find_shipped(place); !found.empty()) return found;
+  }
+  return std::string(TACTUS_SOURCE_DIR) + "/build/viewer";
 }
 
 }  // namespace tactus

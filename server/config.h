@@ -21,7 +21,6 @@ struct ServerConfig {
   std::string token_file;
   std::vector<std::pair<std::string, std::string>> set;
   std::uint32_t published_contacts = 2048, command_rows = 4096;
-  std::uint32_t web_port = 0;  // 0: not asked for
   std::string record, replay;
   std::string log_level = "info";
   bool status_line = true;
@@ -41,5 +40,7 @@ std::string describe_config(ServerConfig config);
 // (../../.. of the program, which is build/PRESET/bin), the source tree it was built from, ../share/tactus of the
 // program, /usr/local/share/tactus, /usr/share/tactus. Empty: nowhere.
 std::string find_shipped(const std::string& relative);
+// Where the built viewer is, or would be: build/viewer of the tree, or viewer of the installed share.
+std::string shipped_viewer();
 
 }  // namespace tactus

@@ -82,9 +82,14 @@ void say_rates(const ServerConfig& config, const World& world) {
 }
 
 void say_what_is_missing(const ServerConfig& config) {
-  if (config.web_port != 0) spdlog::warn("--web-port: this build has no web server yet; the flag is ignored");
   if (!config.record.empty()) spdlog::warn("--record: this build cannot record yet; the flag is ignored");
   if (!config.replay.empty()) spdlog::warn("--replay: this build cannot replay yet; the flag is ignored");
+}
+
+// What a browser on this machine must be told.
+std::string url_host(const std::string& listen) {
+  if (listen == "0.0.0.0" || listen == "::") return "127.0.0.1";
+  return listen.find(':') == std::string::npos ? listen : "[" + listen + "]";
 }
 
 void print_interleaved(const TickOptions& options, const TickMetrics& m) {
@@ -151,8 +156,10 @@ int serve(const ServerConfig& config) {
     throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
   say_what_is_missing(config);
   server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep, scene.source);
-  std::printf("tactusd: listening control=%s:%u realtime=%u\n", config.net.listen.c_str(), server.control_port(),
-              server.realtime_port());
+  std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", config.net.listen.c_str(), server.control_port(),
+              server.realtime_port(), server.web_port());
+  if (config.net.web.enabled)
+    std::printf("tactusd: the viewer is at http://%s:%u/\n", url_host(config.net.listen).c_str(), server.web_port());
   std::fflush(stdout);
   io.run();
   loop.request_stop();
@@ -180,7 +187,7 @@ int main(int argc, char** argv) {
     if (e.code() == asio::error::address_in_use) {
       std::fprintf(stderr,
                    "tactusd: another program (another tactusd?) has that port: stop it (ss -ltnup shows it), or choose "
-                   "others with --control-port and --realtime-port (0 = any free one)\n");
+                   "others with --control-port, --realtime-port and --web-port (0 = any free one)\n");
     }
     status = 1;
   } catch (const std::exception& e) {

@@ -14,6 +14,12 @@ constexpr int kFullSteps = 6;
 constexpr int kMaxRounds = 16;
 constexpr std::uint32_t kMostPoints = 64;  // of a manifold (World asserts it)
 
+// Impulse of a point's spring without velocity. Across a gap the damper is a stop at its far end, and nothing else:
+// bodies that part or approach are not touched.
+double push_of(const ImplicitContact& c, double depth) noexcept {
+  return depth < 0 ? c.stop * depth : c.spring * std::min(depth, c.reach);
+}
+
 // A 3 x 3 system by elimination with pivots. (Cofactors lose half the digits where one point is stiff.)
 class Elimination {
  public:
@@ -58,12 +64,7 @@ class Elimination {
 class NormalProblem {
  public:
   NormalProblem(ImplicitContact& c, const Vec3& n) noexcept : c_(c), n_(n) {
-    // Impulse of a point's spring without velocity. Across a gap the damper is a stop at its far end, and nothing else:
-    // bodies that part or approach are not touched.
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      const double depth = c.points[i].depth;
-      push_[i] = depth < 0 ? c.stop * depth : c.spring * std::min(depth, c.reach);
-    }
+    for (std::uint32_t i = 0; i < c.count; ++i) push_[i] = push_of(c, c.points[i].depth);
   }
 
   Vec3 solve(const Vec3& guess) noexcept;
@@ -229,6 +230,12 @@ Vec3 NormalProblem::solve(const Vec3& guess) noexcept {
 
 Vec3 normal_impulse(ImplicitContact& c, const Vec3& n, const Vec3& guess) noexcept {
   return NormalProblem(c, n).solve(guess);
+}
+
+double single_impulse(ImplicitContact& c, double V0) noexcept {
+  ImplicitPoint& p = c.points[0];
+  p.impulse = std::max(0.0, (push_of(c, p.depth) - c.yield * V0) / (1 + c.yield * c.K_nn(0, 0)));
+  return p.impulse;
 }
 
 }  // namespace tactus

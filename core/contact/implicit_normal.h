@@ -10,4 +10,7 @@ namespace tactus {
 // visit, where the search begins. O(points).
 Vec3 normal_impulse(ImplicitContact& c, const Vec3& n, const Vec3& guess) noexcept;
 
+// The same for a contact at one point: N from the velocity V0.
+double single_impulse(ImplicitContact& c, double V0) noexcept;
+
 }  // namespace tactus

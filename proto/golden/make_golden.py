@@ -26,7 +26,7 @@ NONCE_SERVER = bytes(range(128, 160))
 KEY = bytes((7 * i + 3) % 256 for i in range(32))
 SESSION = 0xC0FFEE42
 EPOCH = 0x9E3779B9
-TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6}
+TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6, "GRANTED": 7}
 
 
 def hmac_sha256(key, data):
@@ -172,7 +172,7 @@ def refused():
         "size": [good[:31], b"", seal(KEY, header(3, 1) + b"\0" * 1369)],
         "magic": [seal(KEY, header(3, 1, magic=b"CT") + payload)],
         "version": [seal(KEY, header(3, 1, version=2) + payload), seal(KEY, header(3, 1, version=0) + payload)],
-        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(7, 1) + payload)],
+        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(8, 1) + payload)],
         "session": [seal(KEY, header(3, 1, session=SESSION + 1) + payload)],
         "mac": [good[:-1] + bytes([good[-1] ^ 1]), good[:8] + b"\x02" + good[9:], seal(b"\0" * 32, good[:-16]), good[:-1]],
     }
@@ -205,6 +205,7 @@ def golden():
         "ping": datagram("", "PING", 10, ping),
         "pong": datagram("", "PONG", 11, pong),
         "grant": datagram("", "GRANT", (1 << 64) - 1, grant),
+        "granted": datagram("", "GRANTED", 13, m.GrantedPacket(scene_epoch=EPOCH, tick=(1 << 33) + 2)),
         "shadow": datagram("differences of two bodies", "SHADOW", 12, shadow()),
         "control_client": control_frames("Hello without a mac, then three requests with", "C", client_frames()),
         "control_server": control_frames("HelloReply without a mac, then an error, an event and a reply with", "S", server_frames()),

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "proto/seal.h"
-#include "server/net/control_connection.h"
+#include "server/net/conversation.h"
 #include "server/net/record_desk.h"
 
 namespace tactus::net {
@@ -42,7 +42,7 @@ void Hub::broadcast(v1::Event::Kind kind, const std::string& text) {
   }
 }
 
-std::shared_ptr<ControlConnection> Hub::connection(ClientSlot client) {
+std::shared_ptr<Conversation> Hub::connection(ClientSlot client) {
   for (const auto& weak : connections) {
     auto c = weak.lock();
     if (c && c->session() != nullptr && c->session()->slot() == client) return c;
@@ -68,7 +68,15 @@ void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
   }
 }
 
+void Hub::set_faults(Session& session, std::unique_ptr<FaultyLinks> faults) {
+  if (faults && !faults->up && !faults->down) faults = nullptr;
+  session.faults = std::move(faults);
+  faulty_links = 0;
+  sessions.for_each([this](const Session& s) { faulty_links += s.faults ? 1 : 0; });
+}
+
 void Hub::client_left(ClientSlot client) {
+  if (Session* session = sessions.find(client)) set_faults(*session, nullptr);
   channels_lost(authority.drop_client(client), false);
   sessions.remove(client);
 }

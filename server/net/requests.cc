@@ -57,6 +57,7 @@ void subscribe(const Exchange& x, const v1::Subscribe& request) {
   spec.single_precision = request.single_precision();
   spec.shadow = request.shadow();
   spec.decimation = std::max(1u, request.decimation());
+  spec.contacts_every = std::max(1u, request.contacts_every());
   const std::size_t limit = x.hub().options.subscriptions_per_client;
   const Subscriber* subscriber = x.session()->subscribe(std::move(spec), limit);
   if (subscriber == nullptr)
@@ -82,7 +83,7 @@ bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), allowed);
 }
 
-Exchange::Exchange(Hub& hub, ControlConnection& connection, std::uint32_t id)
+Exchange::Exchange(Hub& hub, Conversation& connection, std::uint32_t id)
     : hub_(hub), connection_(connection.weak_from_this()), id_(id), client_(connection.session()->slot()) {}
 
 void Exchange::error(v1::ErrorCode code, const std::string& text) const {
@@ -116,7 +117,7 @@ bool Exchange::needs_world() const {
   return false;
 }
 
-void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& request) {
+void handle_request(Hub& hub, Conversation& connection, const v1::Request& request) {
   const Exchange x(hub, connection, request.id());
   if (request.id() == 0) return x.error(v1::ERROR_BAD_VALUE, "a request's id must not be 0: that marks events");
   using Body = v1::Request;
@@ -166,8 +167,16 @@ void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& 
       return hub.statistics->answer(x);
     case Body::kListLeases:
       return list_leases(x);
+    case Body::kCommand:
+      return take_command(x, request.id(), request.command());
+    case Body::kGetMesh:
+      return get_mesh(x, request.get_mesh());
     case Body::kSaveBlackBox:
       return hub.record->save(x, request.save_black_box());
+    case Body::kSetLinkFaults:
+      return set_link_faults(x, request.set_link_faults());
+    case Body::kGetLinkFaults:
+      return get_link_faults(x, request.get_link_faults());
     case Body::BODY_NOT_SET:
       break;
   }

@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "server/net/lockstep.h"
 #include "server/net/record_desk.h"
+#include "server/net/realtime_port.h"
 #include "server/net/requests.h"
 #include "server/realtime/rights.h"
 
@@ -54,6 +55,7 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
     h.record->begin(loaded->source);
     asio::post(h.loader, [old = notice.world] { delete old; });
     h.newest = StateFrame{};
+    h.realtime->restart_links(false);
     h.shadow_seen = {};
     h.broadcast(v1::Event::SCENE_CHANGED, loaded->name);
     spdlog::info("scene '{}' loaded by {}: {} bodies", loaded->name, h.client_name(x.client()),
@@ -131,6 +133,7 @@ void set_lockstep(const Exchange& x, const v1::SetLockstep& request) {
   if (request.on() == hub.tick.lockstep()) return x.done();
   if (!request.on()) {
     hub.lockstep->cancel();
+    hub.realtime->restart_links(true);
     hub.tick.give_world_back();
     hub.paused = false;
     if (hub.options.priority > 0) set_helper_priority(hub.options.priority);
@@ -140,6 +143,7 @@ void set_lockstep(const Exchange& x, const v1::SetLockstep& request) {
   hub.tick.post(command_of(x, Command::Kind::lockstep_on), [x](const Notice&) {
     Hub& h = x.hub();
     if (!h.tick.lockstep()) h.tick.take_world();
+    h.realtime->restart_links(false);
     h.paused = false;
     if (h.options.priority > 0) set_helper_priority(0);
     h.broadcast(v1::Event::LOCKSTEP_CHANGED, "on");
@@ -183,6 +187,7 @@ void reset(const Exchange& x) {
     hub.tick.post(command, [x, kind](const Notice& notice) {
       if (!notice.ok) return x.error(v1::ERROR_WRONG_STATE, "the reset was overtaken by another change of the world");
       x.hub().scene.contact_model = kind;
+      x.hub().realtime->restart_links(false);
       x.hub().broadcast(v1::Event::RESTORED, "reset");
       reply_scene(x);
     });
@@ -251,6 +256,7 @@ void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request) {
         [x, state, what, kind](const Notice& notice) {
           if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
           x.hub().scene.contact_model = kind;
+          x.hub().realtime->restart_links(false);
           x.hub().broadcast(v1::Event::RESTORED, what);
           x.done();
         },

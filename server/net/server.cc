@@ -49,6 +49,8 @@ NetServer::NetServer(asio::io_context& io, const NetOptions& options, TickLink& 
   hub_.statistics = &statistics_;
   hub_.record = &record_;
   hub_.realtime_port = realtime_.port();
+  if (options.web.enabled) web_ = std::make_unique<WebPort>(hub_);
+  hub_.web = web_.get();
 }
 
 NetServer::~NetServer() {
@@ -73,6 +75,7 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
   hub_.tick.start(std::move(handlers));
   if (lockstep) hub_.tick.take_world();
   realtime_.start();
+  if (web_) web_->start();
   record_.start();
   accept();
   watch_leases();
@@ -159,6 +162,7 @@ void NetServer::stop(const std::string& why) {
     }
     hub_.tick.stop();
     realtime_.stop();
+    if (web_) web_->stop();
     acceptor_.close(also_ignored);
     hub_.io.stop();
   });

@@ -55,14 +55,15 @@ class FieldWriter {
 
 // Upper bounds of the parts of a packet [bytes]: scalars 1-14 and 50-55; a column's tag and length.
 constexpr std::size_t kScalarsMax = 102 + 36, kColumnHead = 4;
-constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40;
+constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40 + 1;
 
 std::size_t body_bytes(const SubscriptionSpec& spec) {
   const std::size_t number = spec.single_precision ? 4 : 8;
   return 4 + number * (7 + (spec.velocity ? 6 : 0) + (spec.wrench ? 6 : 0));
 }
-std::size_t room_for_rows(std::size_t verdicts) {
-  return kStatePayloadMax - kScalarsMax - verdicts * kVerdictBytes - (5 + 4 + 3) * kColumnHead;
+std::size_t room_for_rows(std::size_t verdicts, std::size_t payload_max) {
+  const std::size_t head = kColumnHead + (payload_max < (1u << 14) ? 0 : 1);  // lengths of three bytes
+  return payload_max - kScalarsMax - verdicts * kVerdictBytes - (5 + 4 + 4) * head;
 }
 
 // Columns of `width` doubles a body, as doubles or floats.
@@ -105,6 +106,13 @@ void contacts(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
   for (std::size_t i = 0; i < rows; ++i) w.put(row(i).value);
 }
 
+void phases(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
+  if (range.contact_begin == range.contact_end) return;
+  w.column(80, range.contact_end - range.contact_begin);
+  for (std::uint32_t i = range.contact_begin; i < range.contact_end; ++i)
+    w.put(s.slot.contacts[s.contact_rows[i]].phase);
+}
+
 void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
   if (v.empty()) return;
   w.column(40, 8 * v.size());
@@ -123,7 +131,8 @@ void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
 
 void plan_packets(const PacketSource& source, std::vector<PacketRange>& out) {
   out.clear();
-  const std::size_t per_body = body_bytes(source.spec), room = room_for_rows(source.verdicts.size());
+  const std::size_t per_body = body_bytes(source.spec),
+                    room = room_for_rows(source.verdicts.size(), source.payload_max);
   const auto body_count = static_cast<std::uint32_t>(source.spec.bodies.size());
   const auto contact_count = static_cast<std::uint32_t>(source.contact_rows.size());
   PacketRange next;
@@ -140,7 +149,7 @@ void plan_packets(const PacketSource& source, std::vector<PacketRange>& out) {
 }
 
 std::uint32_t packets_per_tick(const SubscriptionSpec& spec) {
-  const std::size_t rows = room_for_rows(wire::kVerdictsRepeated) / body_bytes(spec);
+  const std::size_t rows = room_for_rows(wire::kVerdictsRepeated, kStatePayloadMax) / body_bytes(spec);
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, (spec.bodies.size() + rows - 1) / rows));
 }
 
@@ -171,7 +180,8 @@ std::size_t encode_packet(const PacketSource& source, const PacketRange& range, 
   w.real(53, static_cast<float>(f.kinetic_energy));
   w.real(54, f.work_us);
   w.real(55, f.wake_late_us);
-  TACTUS_ASSERT(w.size() <= kStatePayloadMax);
+  phases(w, source, range);
+  TACTUS_ASSERT(w.size() <= source.payload_max);
   return w.size();
 }
 

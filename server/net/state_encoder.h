@@ -22,6 +22,7 @@ struct PacketSource {
   std::span<const VerdictRecord> verdicts;
   Echo echo;
   std::span<const std::uint32_t> contact_rows;  // of slot.contacts, those to send
+  std::size_t payload_max = kStatePayloadMax;  // of one packet [bytes]; a WebSocket frame may be longer than a datagram
 };
 
 // Rows of one packet: a range of spec.bodies and of contact_rows.
@@ -34,7 +35,7 @@ void plan_packets(const PacketSource& source, std::vector<PacketRange>& out);
 // Number of packets that the subscription needs for its bodies when all 8 verdicts are repeated.
 std::uint32_t packets_per_tick(const SubscriptionSpec& spec);
 
-// Writes one payload into out (kStatePayloadMax bytes); returns its length. O(rows).
+// Writes one payload into out (payload_max bytes); returns its length. O(rows).
 std::size_t encode_packet(const PacketSource& source, const PacketRange& range, std::uint32_t part, std::uint32_t parts,
                           std::uint64_t send_ns, std::uint8_t* out);
 

@@ -111,6 +111,7 @@ struct Notice {
 struct ContactRow {
   BodyIndex body_a, body_b;
   std::array<float, 10> value;  // p_WC, nhat_BA_W, force on A in W, depth
+  std::uint8_t phase = 0;       // ContactPhase of the pair
 };
 
 // How far one body is from where the shadow model would have it, after one of the shadow's steps.

@@ -82,12 +82,27 @@ def scene_seeds(folder):
     (folder / "scene.dict").write_text("\n".join(lines) + "\n")
 
 
+def web_seeds(folder):
+    """HTTP as it should be, raw WebSocket frames, requests in frames."""
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Request
+
+    for number, head in enumerate((b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", b"HEAD /a.js HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n",
+                                   b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nab", b"GET /../x HTTP/1.0\r\nIf-None-Match: \"1\"\r\n\r\n")):  # fmt: skip
+        write(folder, "web", f"http-{number}", b"\0" + head)
+    hello = Request(id=1, hello={"version_major": 1, "client_name": "fuzz", "nonce": bytes(32)}).SerializeToString()
+    write(folder, "web", "hello", b"\xff" + hello)
+    for number, frame in enumerate((b"\x82\x83\0\0\0\0abc", b"\x02\x81\0\0\0\0a\x80\x81\0\0\0\0b", b"\x89\x80\0\0\0\0", b"\x88\x82\0\0\0\0\x03\xe8")):
+        write(folder, "web", f"frames-{number}", b"\x50" + frame)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     golden_seeds(folder)
     request_seeds(folder)
     record_seeds(folder)
     scene_seeds(folder)
+    web_seeds(folder)
 
 
 if __name__ == "__main__":

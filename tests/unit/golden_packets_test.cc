@@ -81,9 +81,10 @@ void check_message(const Fields& entry, std::span<const std::uint8_t> payload) {
 
 wire::DatagramType datagram_type(const std::string& name) {
   static const std::map<std::string, wire::DatagramType> types = {
-      {"STATE", wire::DatagramType::state}, {"COMMAND", wire::DatagramType::command},
-      {"PING", wire::DatagramType::ping},   {"PONG", wire::DatagramType::pong},
-      {"GRANT", wire::DatagramType::grant}, {"SHADOW", wire::DatagramType::shadow}};
+      {"STATE", wire::DatagramType::state},    {"COMMAND", wire::DatagramType::command},
+      {"PING", wire::DatagramType::ping},      {"PONG", wire::DatagramType::pong},
+      {"GRANT", wire::DatagramType::grant},    {"SHADOW", wire::DatagramType::shadow},
+      {"GRANTED", wire::DatagramType::granted}};
   return types.at(name);
 }
 

@@ -58,6 +58,7 @@ Case random_case(std::mt19937_64& random) {
   c.slot.contacts.resize(c.spec.contacts ? random() % 80 : 0);
   for (std::uint32_t i = 0; i < c.slot.contacts.size(); ++i) {
     c.slot.contacts[i].body_a = i, c.slot.contacts[i].body_b = i + 1;
+    c.slot.contacts[i].phase = static_cast<std::uint8_t>(random() % 3);
     for (float& x : c.slot.contacts[i].value) x = static_cast<float>(number());
     if (coin()) c.contact_rows.push_back(i);
   }
@@ -99,6 +100,7 @@ std::string by_protobuf(const Case& c, const net::PacketRange& range, std::uint3
     const ContactRow& row = c.slot.contacts[c.contact_rows[i]];
     p.add_contact_body_a(row.body_a), p.add_contact_body_b(row.body_b);
     for (const float x : row.value) p.add_contact(x);
+    p.mutable_contact_phase()->push_back(static_cast<char>(row.phase));
   }
   for (const VerdictRecord& v : c.verdicts) {
     p.add_verdict_sequence(v.sequence), p.add_verdict_code(v.code), p.add_verdict_tick(v.tick);
@@ -135,6 +137,28 @@ TEST_CASE("server_encoder: the same bytes as libprotobuf, every row once, every 
     }
     REQUIRE(body == c.spec.bodies.size());
     REQUIRE(contact == c.contact_rows.size());
+  }
+}
+
+TEST_CASE("server_encoder: a longer packet holds all rows at once, and is as long as it may be at most") {
+  std::mt19937_64 random(12);
+  std::vector<net::PacketRange> plan;
+  for (const std::size_t most : {3000u, 256u << 10}) {
+    std::vector<std::uint8_t> out(most);
+    for (int i = 0; i < 200; ++i) {
+      const Case c = random_case(random);
+      net::PacketSource source = c.source();
+      source.payload_max = most;
+      net::plan_packets(source, plan);
+      if (most > 20'000) REQUIRE(plan.size() == 1);
+      for (std::uint32_t part = 0; part < plan.size(); ++part) {
+        const auto parts = static_cast<std::uint32_t>(plan.size());
+        const std::size_t length = net::encode_packet(source, plan[part], part, parts, 99, out.data());
+        REQUIRE(length <= most);
+        REQUIRE(std::string(out.begin(), out.begin() + static_cast<long>(length)) ==
+                by_protobuf(c, plan[part], part, parts, 99));
+      }
+    }
   }
 }
 
