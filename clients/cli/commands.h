@@ -46,6 +46,10 @@ struct ScenesOptions {
   std::uint64_t seed = 0;
   bool take_over = false;
 };
+struct BlackBoxOptions {
+  std::string reason, file, csv;
+  bool black_box = false;
+};
 struct LatencyOptions {
   double seconds = 5, rate_hz = 1000;
   std::string body;
@@ -67,6 +71,8 @@ int run_resume(const Common& common, const WorldOptions& options);
 int run_reset(const Common& common, const WorldOptions& options);
 int run_snapshot(const Common& common, const WorldOptions& options);
 int run_restore(const Common& common, const WorldOptions& options);
+int run_blackbox_save(const Common& common, const BlackBoxOptions& options);
+int run_blackbox_show(const Common& common, const BlackBoxOptions& options);
 int run_latency(const Common& common, const LatencyOptions& options);
 int run_doctor(const Common& common, const DoctorOptions& options);
 

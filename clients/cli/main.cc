@@ -141,6 +141,28 @@ void add_world(CLI::App& app, Chosen& chosen) {
   }
 }
 
+void add_recording(CLI::App& app, Chosen& chosen) {
+  CLI::App* box = app.add_subcommand("blackbox", "The server's last seconds: has them written to a file, and reads it");
+  box->require_subcommand(1);
+  auto save = std::make_shared<BlackBoxOptions>();
+  CLI::App* sub = add(*box, chosen, "save", "Has the server write its last seconds to a file on its machine",
+                      "  tactus blackbox save\n  tactus blackbox save --reason it-jumped", run_blackbox_save, save);
+  sub->add_option("--reason", save->reason, "part of the file's name (default: request)");
+
+  auto show = std::make_shared<BlackBoxOptions>();
+  sub = add(*box, chosen, "show", "Says what stands in such a file; with --csv, all of its states as a table",
+            "  tactus blackbox show FILE\n  tactus blackbox show FILE --csv states.csv", run_blackbox_show, show);
+  sub->add_option("file", show->file, "a file that a server wrote")->required();
+  sub->add_option("--csv", show->csv, "write one row per state and body to this file");
+
+  auto record = std::make_shared<BlackBoxOptions>();
+  sub =
+      add(app, chosen, "record", "With --black-box the same as blackbox save; recording to a file is not in this build",
+          "  tactus record --black-box", run_blackbox_save, record);
+  sub->add_flag("--black-box", record->black_box, "the last seconds")->required();
+  sub->add_option("--reason", record->reason, "part of the file's name (default: request)");
+}
+
 void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   auto latency = std::make_shared<LatencyOptions>();
   CLI::App* sub =
@@ -189,6 +211,7 @@ int main(int argc, char** argv) {
     add_looking(app, chosen);
     add_driving(app, chosen);
     add_world(app, chosen);
+    add_recording(app, chosen);
     add_measuring(app, chosen, argv[0]);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

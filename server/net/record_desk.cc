@@ -33,11 +33,12 @@ bool jumps(Command::Kind kind) {
 
 }  // namespace
 
-RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {}
+RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {
+  if (recorder_ != nullptr) recorder_->on_fault_saved = say;
+}
 
 void RecordDesk::start() {
   if (recorder_ == nullptr) return;
-  recorder_->on_fault_saved = say;
   take_keyframe();
   every_second();
 }
@@ -127,7 +128,7 @@ void RecordDesk::published(const StateFrame& frame) {
   if (hub_.tick.lockstep()) {
     if (keyframe_wanted_ || due) {
       const World& world = hub_.tick.world();
-      add_keyframe(world.state(), world.hash());
+      add_keyframe(world.state(), world.hash(), hub_.scene.parameters, 0);
     }
     recorder_->take_now();
   } else if (keyframe_wanted_) {
@@ -154,19 +155,27 @@ void RecordDesk::take_keyframe() {
   Command command;
   command.kind = Command::Kind::snapshot;
   command.state = state.get();
-  hub_.tick.post(command, [this, state, epoch = hub_.scene.epoch](const Notice& notice) {
-    keyframe_under_way_ = false;
-    if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash);
-  });
+  hub_.tick.post(command,
+                 [this, state, epoch = hub_.scene.epoch, parameters = hub_.scene.parameters](const Notice& notice) {
+                   keyframe_under_way_ = false;
+                   if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash, parameters, notice.ticket);
+                 });
 }
 
-void RecordDesk::add_keyframe(const State& state, std::uint64_t hash) {
+void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters,
+                              std::uint64_t ticket) {
   const std::vector<std::uint8_t> bytes = hub_.scene.world->serialise(state);
   v1::Record record;
   v1::Keyframe* keyframe = record.mutable_keyframe();
   keyframe->set_tick(state.tick);
   keyframe->set_state_hash(hash);
   keyframe->set_state(bytes.data(), bytes.size());
+  keyframe->set_ticket(ticket);
+  for (const auto& [key, value] : World::list_parameters(parameters)) {
+    v1::Parameter* setting = keyframe->add_settings();
+    setting->set_key(key);
+    setting->set_value(value);
+  }
   recorder_->add(std::move(record));
   keyframe_tick_ = state.tick;
   keyframe_wanted_ = false;
@@ -174,6 +183,18 @@ void RecordDesk::add_keyframe(const State& state, std::uint64_t hash) {
 
 void RecordDesk::latched(const std::string& reason) {
   if (recorder_ != nullptr) recorder_->save_once(reason, say);
+}
+
+void RecordDesk::report(v1::Statistics& out) const {
+  if (recorder_ == nullptr) return;
+  const record::RecorderStatus status = recorder_->status();
+  v1::BlackBoxStatistics* box = out.mutable_black_box();
+  box->set_kept_s(status.kept_s);
+  box->set_bytes(status.bytes);
+  box->set_states_lost(status.states_lost);
+  box->set_rows_lost(status.rows_lost);
+  box->set_state_every(status.state_every);
+  box->set_files(status.files);
 }
 
 void RecordDesk::save(const Exchange& x, const v1::SaveBlackBox& request) {

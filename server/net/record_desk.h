@@ -37,12 +37,13 @@ class RecordDesk {
   void published(const StateFrame& frame);
   // A fault has latched: a file, unless one was just written.
   void latched(const std::string& reason);
+  void report(v1::Statistics& out) const;
   void save(const Exchange& x, const v1::SaveBlackBox& request);
 
  private:
   void every_second();
   void take_keyframe();
-  void add_keyframe(const State& state, std::uint64_t hash);
+  void add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters, std::uint64_t ticket);
 
   Hub& hub_;
   record::Recorder* recorder_;

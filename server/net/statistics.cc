@@ -6,6 +6,7 @@
 
 #include "server/net/conversation.h"
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/net/web_port.h"
 #include "server/realtime/clock.h"
 
@@ -87,6 +88,7 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   out.set_bodies(hub_.scene.model().bodies.size());
   out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
   fill_solvers(out);
+  hub_.record->report(out);
   for (const auto& [reason, count] : hub_.refused) {
     v1::Parameter* p = out.add_refused_by_reason();
     p->set_key(reason);

@@ -35,6 +35,7 @@ class BlackBox {
   // Positions count bytes since construction and only grow: entries stand from tail() to head().
   [[nodiscard]] std::uint64_t tail() const noexcept { return tail_; }
   [[nodiscard]] std::uint64_t head() const noexcept { return head_; }
+  [[nodiscard]] double oldest_time() const noexcept { return entry_at(tail_).time; }  // not when empty
   [[nodiscard]] std::size_t capacity() const noexcept { return bytes_.size(); }
   // The entry at a position between tail and head, its bytes, and where the next one stands. Padding is skipped; false
   // when there is none before `end`.

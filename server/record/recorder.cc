@@ -88,6 +88,7 @@ void Recorder::stop() {
 
 void Recorder::begin(v1::RecordHeader header) {
   const std::lock_guard lock(mutex_);
+  drain();  // what is still of the old scene goes with it
   begin_epoch(header.scene_epoch());
   step_ = header.step_s();
   const std::uint32_t every =
@@ -122,10 +123,10 @@ void Recorder::take_now() {
 }
 
 void Recorder::drain() {
-  RecordRow row;
-  while (feed_.rows.pop(row)) take_row(row);
+  drain_rows();
   while (const StateSlot* slot = feed_.states.begin_read()) {
-    take_state(*slot);
+    if (slot->frame.epoch != epoch_) drain_rows();  // a new scene's row may have come meanwhile
+    if (slot->frame.epoch == epoch_) take_state(*slot);
     feed_.states.release();
   }
   v1::Record* record = nullptr;
@@ -138,6 +139,11 @@ void Recorder::drain() {
   }
 }
 
+void Recorder::drain_rows() {
+  RecordRow row;
+  while (feed_.rows.pop(row)) take_row(row);
+}
+
 void Recorder::take_row(const RecordRow& row) {
   const bool new_scene = row.kind == RecordRow::Kind::notice && row.what == Notice::Kind::done &&
                          row.command == Command::Kind::swap_world && row.ok;
@@ -146,10 +152,8 @@ void Recorder::take_row(const RecordRow& row) {
   box_.append(static_cast<std::uint16_t>(Kind::row), time_, {std::as_bytes(std::span(&row, 1))});
 }
 
-// A scene's first state may come before the row that says so.
 void Recorder::take_state(const StateSlot& slot) {
   const std::uint64_t tick = slot.frame.tick;
-  begin_epoch(slot.frame.epoch);
   if (tick > last_tick_) time_ += step_ * static_cast<double>(std::min<std::uint64_t>(tick - last_tick_, 1000));
   last_tick_ = tick;
   append_state(box_, time_, slot);
@@ -182,15 +186,14 @@ bool Recorder::save(const std::string& reason, std::function<void(const Saved&)>
   const std::lock_guard lock(wish_mutex_);
   if (writing_ || wish_ || stopping_ || failed_) return false;
   wish_.emplace(reason, std::move(then));
-  last_saved_ns_ = now_ns();
   wished_.notify_all();
   return true;
 }
 
 void Recorder::save_once(const std::string& reason, std::function<void(const Saved&)> then) {
-  const std::uint64_t last = last_saved_ns_.load();
-  if (last != 0 && static_cast<double>(now_ns() - last) < 1e9 * options_.seconds) return;
-  save(reason, std::move(then));
+  const std::uint64_t now = now_ns();
+  if (last_once_ns_ != 0 && static_cast<double>(now - last_once_ns_) < 1e9 * options_.seconds) return;
+  if (save(reason, std::move(then))) last_once_ns_ = now;
 }
 
 void Recorder::write_loop() {
@@ -214,6 +217,29 @@ void Recorder::write_loop() {
   }
 }
 
+// Between the tick's taking a new scene and net's telling which, there is none: that lasts milliseconds.
+v1::RecordHeader Recorder::header_of_box() {
+  for (int tries = 0;; ++tries) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (header_.scene_epoch() == epoch_ || tries == 100) return header_;
+    }
+    sleep_for(kPollNs);
+  }
+}
+
+RecorderStatus Recorder::status() {
+  const std::lock_guard lock(mutex_);
+  RecorderStatus out;
+  out.kept_s = box_.tail() < box_.head() ? time_ - box_.oldest_time() : 0;
+  out.bytes = box_.head() - box_.tail();
+  out.states_lost = feed_.states_lost.read();
+  out.rows_lost = feed_.rows_lost.read() + waiting_lost_.read();
+  out.state_every = feed_.state_every.load(std::memory_order_relaxed);
+  out.files = files_;
+  return out;
+}
+
 Saved Recorder::write(const std::string& reason) {
   Saved saved;
   if (files_ >= options_.files) {
@@ -223,10 +249,7 @@ Saved Recorder::write(const std::string& reason) {
     return saved;
   }
   v1::Record header;
-  {
-    const std::lock_guard lock(mutex_);
-    *header.mutable_header() = header_;
-  }
+  *header.mutable_header() = header_of_box();
   const std::int64_t now = unix_ns();
   header.mutable_header()->set_reason(reason);
   header.mutable_header()->set_written_unix_ns(static_cast<std::uint64_t>(now));

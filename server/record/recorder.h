@@ -45,6 +45,13 @@ struct Saved {
   bool full = false;  // refused: RecordOptions.files
 };
 
+struct RecorderStatus {
+  double kept_s = 0;                             // simulated
+  std::uint64_t bytes = 0;                       // in use
+  std::uint64_t states_lost = 0, rows_lost = 0;  // since start: no room in a ring
+  std::uint32_t state_every = 1, files = 0;
+};
+
 class Recorder {
  public:
   Recorder(const RecordOptions& options, RecordFeed& feed);
@@ -68,6 +75,7 @@ class Recorder {
   bool save(const std::string& reason, std::function<void(const Saved&)> then);
   // The same, unless one was written less than `seconds` ago: for causes that may repeat each tick.
   void save_once(const std::string& reason, std::function<void(const Saved&)> then);
+  [[nodiscard]] RecorderStatus status();
   [[nodiscard]] const RecordOptions& options() const { return options_; }
   // After a failure of the tick, on the writer's thread, shortly before the process ends. Set before start().
   std::function<void(const Saved&)> on_fault_saved;
@@ -89,9 +97,11 @@ class Recorder {
   void drain_loop();
   void write_loop();
   void drain();  // with the mutex held
+  void drain_rows();
   void take_row(const RecordRow& row);
   void take_state(const StateSlot& slot);
   void begin_epoch(std::uint32_t epoch);
+  v1::RecordHeader header_of_box();
   Saved write(const std::string& reason);
   void write_box(OutFile& file, Saved& saved);
   void copy_piece(std::uint64_t& position, std::uint64_t end, std::vector<Piece>& out, v1::RecordEnd& last);
@@ -115,8 +125,8 @@ class Recorder {
   std::condition_variable wished_;
   std::optional<Wish> wish_;
   bool writing_ = false, stopping_ = false, failed_ = false;
-  std::atomic<std::uint64_t> last_saved_ns_{0};
-  std::uint32_t files_ = 0;
+  std::uint64_t last_once_ns_ = 0;  // net's
+  std::atomic<std::uint32_t> files_{0};
   std::atomic<bool> stop_{false};
   std::atomic<int> avoid_cpu_{-1};
   std::thread drainer_, writer_;

@@ -51,6 +51,25 @@ def request_seeds(folder):
         write(folder, "server", f"request-{field.name}", b"\xff" + request.SerializeToString())
 
 
+def record_seeds(folder):
+    """A small recording, whole, and each of its records alone."""
+    import zlib
+
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Record
+
+    whole = b""
+    for i, field in enumerate(f for f in Record.DESCRIPTOR.fields if f.message_type is not None):
+        record = Record()
+        getattr(record, field.name).SetInParent()
+        body = record.SerializeToString()
+        write(folder, "record", f"alone-{i}", body)
+        body += b"\x7d" + zlib.crc32(body).to_bytes(4, "little")
+        whole += bytes([len(body)]) + body
+    write(folder, "record", "whole", whole)
+    write(folder, "record", "cut", whole[:-3])
+
+
 def scene_seeds(folder):
     words = set()
     for file in sorted((REPOSITORY / "config" / "scenes").glob("*.toml")):
@@ -81,6 +100,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     golden_seeds(folder)
     request_seeds(folder)
+    record_seeds(folder)
     scene_seeds(folder)
     web_seeds(folder)
 

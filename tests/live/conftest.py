@@ -88,7 +88,7 @@ class Server:
         self.flags = [str(flag) for flag in flags]
         self.port = self.realtime_port = self.web_port = 0
         self.duration_s = SAFETY_NET_S
-        self.environment = {}  # over this process's
+        self.environment = {"XDG_STATE_HOME": str(folder)}  # over this process's; black boxes go there
         self.process = None
 
     def command(self):

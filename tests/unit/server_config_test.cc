@@ -115,6 +115,7 @@ std::string everything(const ServerConfig& c) {
   out << n.web.enabled << ' ' << n.web.port << ' ' << n.web.directory << ' ' << n.web.allowed_origins << ' '
       << n.web.connections << ' ' << n.web.silence_s << ' ' << n.web.stall_s;
   for (const double hz : n.rates.hz) out << ' ' << hz;
+  out << describe_config(c);
   return out.str();
 }
 
@@ -156,6 +157,23 @@ TEST_CASE("server_config: the ranges of the shipped file are those of the progra
     }
     CHECK(complaint(setting(line, "nan")).find(":2: key '" + line.table + "." + line.key + "': found ") == 0);
   }
+}
+
+TEST_CASE("server_config: the description of a configuration, read again, is that configuration") {
+  ServerConfig config;
+  config.net.rates.hz[0] = 123.25;
+  config.net.limits.mesh_file_bytes = (1ull << 31) + 1;
+  config.tick.spin_ns = 250'000;
+  config.black_box.folder = "a \"quoted\" \\ folder";
+  config.status_line = false;
+  const std::string text = describe_config(config);
+  ServerConfig again;
+  const TemporaryFile file(text);
+  read_config(file.path, again);
+  CHECK(describe_config(again) == text);
+  CHECK(again.black_box.folder == config.black_box.folder);
+  CHECK(again.tick.spin_ns == config.tick.spin_ns);
+  CHECK(again.net.limits.mesh_file_bytes == config.net.limits.mesh_file_bytes);
 }
 
 TEST_CASE("server_config: a wrong type is refused with line, key, found and expected") {

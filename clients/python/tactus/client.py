@@ -230,9 +230,10 @@ class Client:
         """Advances a paused world; returns a GrantReply with tick and state_hash."""
         return self._world_request("step", ticks=ticks).grant
 
-    def lockstep(self, timeout_s: float = 60.0) -> Lockstep:
-        """`with c.lockstep() as ls: ls.step(10)`: the world advances only by this client's steps."""
-        return Lockstep(self, timeout_s)
+    def lockstep(self, timeout_s: float = 60.0, *, stream: Subscription = None, strict: bool = True) -> Lockstep:
+        """`with c.lockstep() as ls: ls.step(10)`: the world advances only by this client's steps, which return the states of `stream`
+        (default: the one behind read()). `strict`: a step raises when a command sent before it was not applied."""
+        return Lockstep(self, timeout_s, stream, strict)
 
     def snapshot(self, name: str = "") -> Snapshot:
         """Takes a snapshot of the whole state; a name keeps it in the server, too."""
