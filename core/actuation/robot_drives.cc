@@ -78,6 +78,14 @@ double effort_of(const DofDrive& d, double q, double v) noexcept {
   return std::clamp(d.effort + d.stiffness * (d.target - q) + d.damping * (d.target_rate - v), -d.limit, d.limit);
 }
 
+// Efforts that the drive cuts, and those near the velocity limit.
+std::uint32_t limits_of(const DrivenJoint& joint, const DofDrive& law, double q, double v) noexcept {
+  const double free = law.effort + law.stiffness * (law.target - q) + law.damping * (law.target_rate - v);
+  std::uint32_t bits = std::abs(free) > law.limit ? kJointEffortLimited : 0;
+  if (std::abs(v) >= (1 - kFade) * joint.velocity_limit) bits |= kJointVelocityLimited;
+  return bits;
+}
+
 }  // namespace
 
 DofDrive drive_law(const DrivenJoint& joint, const Setpoint& s, double q, double v) noexcept {
@@ -101,20 +109,37 @@ RobotDrives::RobotDrives(const Model& model, double h) : channels_(model) {
   for (const DrivenJoint& joint : channels_.joints()) {
     lag_share_.push_back(joint.drive.lag > 0 ? -std::expm1(-h / joint.drive.lag) : 1.0);
   }
-  expired_.reserve(channels_.joints().size());
+  const std::size_t n = channels_.joints().size();
+  expired_.reserve(n);
+  missed_.reserve(n);
+  faults_.reserve(model.robots.size());
+  bits_.resize(n);
+  missed_ticks_.resize(n);
+}
+
+void RobotDrives::note(std::size_t i, const JointChannels::Output& wanted) noexcept {
+  const DrivenJoint& joint = channels_.joints()[i];
+  bits_[i] = wanted.bits;
+  if (wanted.expired_now) expired_.push_back(joint.drive.joint);
+  if (wanted.missed) ++missed_ticks_[i];
+  if (wanted.missed_now) missed_.push_back(joint.drive.joint);
+  if (wanted.fault_now && (faults_.empty() || faults_.back() != joint.robot)) faults_.push_back(joint.robot);
 }
 
 void RobotDrives::write(State& state, DofDrive* drives) noexcept {
   expired_.clear();
+  missed_.clear();
+  faults_.clear();
   const std::span<const DrivenJoint> joints = channels_.joints();
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const DrivenJoint& joint = joints[i];
     const JointChannels::Output wanted = channels_.evaluate(i, state);
+    note(i, wanted);
     if (!wanted.active && !joint.in_scene) continue;
-    if (wanted.expired_now) expired_.push_back(joint.drive.joint);
     const Setpoint now = wanted.active ? wanted.setpoint : scene_setpoint(joint.drive, state.time);
     const double q = state.joint_q[joint.q], v = state.joint_v[joint.v];
     const DofDrive law = drive_law(joint, delayed(joint, now, state), q, v);
+    bits_[i] |= limits_of(joint, law, q, v);
     if (joint.drive.lag == 0) {
       drives[joint.v] = law;
       continue;
@@ -123,6 +148,7 @@ void RobotDrives::write(State& state, DofDrive* drives) noexcept {
     effort += lag_share_[i] * (effort_of(law, q, v) - effort);
     drives[joint.v] = limited_effort(effort, joint.drive.effort_limit, joint.velocity_limit, v);
   }
+  for (const std::uint32_t robot : faults_) channels_.latch_fault(robot, state);
 }
 
 }  // namespace tactus

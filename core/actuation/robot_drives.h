@@ -31,13 +31,25 @@ class RobotDrives {
   void write(State& state, DofDrive* drives) noexcept;
 
   [[nodiscard]] const JointChannels& channels() const noexcept { return channels_; }
-  // Joints whose command has expired in the last write().
+  void set_options(JointIndex joint, const ChannelOptions& options) noexcept { channels_.set_options(joint, options); }
+  // Of the last write(): joints whose command has expired; joints for which a command was missed for the first time
+  // since their last one; robots that latched a fault.
   [[nodiscard]] std::span<const JointIndex> expired() const noexcept { return expired_; }
+  [[nodiscard]] std::span<const JointIndex> missed() const noexcept { return missed_; }
+  [[nodiscard]] std::span<const std::uint32_t> faults() const noexcept { return faults_; }
+  // What acted on channels().joints()[i] in the last write(); kJoint... (joint_channels.h).
+  [[nodiscard]] std::uint32_t bits(std::size_t i) const noexcept { return bits_[i]; }
+  // Ticks without a fresh command since the start: of this run, not of State.
+  [[nodiscard]] std::uint32_t missed_ticks(std::size_t i) const noexcept { return missed_ticks_[i]; }
 
  private:
+  void note(std::size_t i, const JointChannels::Output& wanted) noexcept;
+
   JointChannels channels_;
   std::vector<double> lag_share_;  // 1 - exp(-h / lag) of each driven joint; 1: none
-  std::vector<JointIndex> expired_;
+  std::vector<JointIndex> expired_, missed_;
+  std::vector<std::uint32_t> faults_;  // robots
+  std::vector<std::uint32_t> bits_, missed_ticks_;
 };
 
 // The law of a drive for a setpoint, without delay and lag; q and v at the start of the tick choose among its pieces.

@@ -54,6 +54,12 @@ void set_model(const Exchange& x, const v1::SetModel& request);
 void set_shadow(const Exchange& x, const v1::SetShadow& request);
 void set_parameter(const Exchange& x, const v1::SetParameter& request);
 
+// requests_robot.cc
+// Joints, sensors and end effectors of a subscription; false: says which name is unknown.
+[[nodiscard]] bool find_robot_parts(const Exchange& x, const v1::Subscribe& request, SubscriptionSpec& spec);
+void set_joint_options(const Exchange& x, const v1::SetJointOptions& request);
+void recover_fault(const Exchange& x, const v1::RecoverFault& request);
+
 // requests_lease.cc
 void acquire_lease(const Exchange& x, const v1::AcquireLease& request);
 void renew_lease(const Exchange& x, const v1::RenewLease& request);

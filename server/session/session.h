@@ -21,7 +21,7 @@ namespace tactus {
 // As in server/realtime/messages.h; repeated here so that this room needs no other.
 using ClientSlot = std::uint16_t;
 
-inline constexpr std::size_t kVerdictCodes = 20;  // proto VerdictCode, all below this
+inline constexpr std::size_t kVerdictCodes = 32;  // proto VerdictCode, all below this
 
 // One row of proto's verdict columns.
 struct VerdictRecord {
@@ -36,6 +36,13 @@ struct SubscriptionSpec {
   std::vector<std::uint8_t> has_body;  // by body index
   bool velocity = false, wrench = false, contacts = false, single_precision = false, shadow = false;
   std::uint32_t decimation = 1;
+  std::vector<JointIndex> joints;  // ascending
+  struct Sensor {
+    std::uint32_t id, first, count;  // its values in StateSlot::sensors
+  };
+  std::vector<Sensor> sensors;               // ascending
+  std::vector<std::uint32_t> end_effectors;  // into Model::frames, ascending
+  bool jacobian = false;
 };
 
 class Subscriber {
