@@ -51,6 +51,32 @@ void World::find_external_efforts(const TickForces& forces) noexcept {
   }
 }
 
+void World::resize_readings(Readings& out) const {
+  out.sensors.resize(sensors_.all_values().size());
+  out.efforts.resize(joint_efforts_.size());
+  out.external_efforts.resize(external_efforts_.size());
+}
+
+void World::copy_readings(Readings& out) const noexcept {
+  std::copy(sensors_.all_values().begin(), sensors_.all_values().end(), out.sensors.begin());
+  std::copy(joint_efforts_.begin(), joint_efforts_.end(), out.efforts.begin());
+  std::copy(external_efforts_.begin(), external_efforts_.end(), out.external_efforts.begin());
+}
+
+void World::adopt_readings(const Readings& readings) noexcept {
+  sensors_.set_values(readings.sensors);
+  std::copy(readings.efforts.begin(), readings.efforts.end(), joint_efforts_.begin());
+  std::copy(readings.external_efforts.begin(), readings.external_efforts.end(), external_efforts_.begin());
+}
+
+bool World::jump(const State& state) noexcept {
+  if (!fits(state)) return false;
+  state_ = state;
+  update_links(*model_, kinematics_, state_);  // the joints decide, whatever a caller wrote for links
+  measure_at_rest();
+  return true;
+}
+
 World::JointReading World::joint_reading(JointIndex i) const noexcept {
   TACTUS_ASSERT(i < model_->joints.size());
   const Joint& joint = model_->joints[i];

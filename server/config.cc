@@ -27,12 +27,26 @@ struct Key {
   double scale = 1;  // file value times this is stored
 };
 
+void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultSettings& s) {
+  const auto add = [&](std::size_t i, auto* target) {
+    keys.push_back({prefix + kLinkFaultKeys[i].name, target, 0, kLinkFaultKeys[i].high});
+  };
+  add(0, &s.delay_us);
+  add(1, &s.jitter_us);
+  add(2, &s.loss);
+  add(3, &s.loss_burst);
+  add(4, &s.duplicate);
+  add(5, &s.reorder);
+  add(6, &s.reorder_us);
+  add(7, &s.keep_order);
+}
+
 std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
   Limits& l = n.limits;
   const auto rate = [&n](ContactModelKind kind) { return &n.rates.hz[static_cast<std::size_t>(kind)]; };
-  return {
+  std::vector<Key> keys{
       {"network.listen", &n.listen},
       {"network.control_port", &n.control_port, 0, 65535},
       {"network.realtime_port", &n.realtime_port, 0, 65535},
@@ -54,6 +68,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"limits.requests_per_s", &n.requests_per_s, 1, 1e5},
       {"limits.send_queue_bytes", &n.send_queue_bytes, 5u << 20, 1u << 30},
       {"limits.socket_buffer_bytes", &n.socket_buffer_bytes, 65536, 64u << 20},
+      {"limits.link_datagrams", &n.link_datagrams, 1, 65536},
       {"limits.command_rows", &c.command_rows, 64, 65536},
       {"limits.published_contacts", &c.published_contacts, 0, 65536},
       {"limits.bodies", &l.bodies, 1, 16384},
@@ -79,9 +94,23 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
       {"shadow.model", &n.shadow_model},
       {"shadow.rate_hz", &n.shadow_rate_hz, 1, 10000},
+      {"black_box.seconds", &c.black_box.seconds, 0, 3600},
+      {"black_box.folder", &c.black_box.folder},
+      {"black_box.memory_bytes", &c.black_box.memory_bytes, 1 << 20, 17179869184.0},
+      {"black_box.files", &c.black_box.files, 0, 1e6},
+      {"black_box.hash_every_ticks", &c.black_box.hash_every_ticks, 0, 1e9},
+      {"link.seed", &n.link_seed, 0, 4294967295.0},
+      {"joints.missed_command", &n.joint_missed},
+      {"joints.tolerance_ticks", &n.joint_channel.tolerance_ticks, 0, 1e6},
+      {"joints.fault_ticks", &n.joint_channel.fault_ticks, 0, 1e6},
+      {"joints.ramp_s", &n.joint_channel.ramp, 0, 1},
+      {"joints.cutoff_hz", &n.joint_channel.cutoff, 0, 1e6},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
+  add_link_keys(keys, "link.up.", n.link_up);
+  add_link_keys(keys, "link.down.", n.link_down);
+  return keys;
 }
 
 [[noreturn]] void fail(const std::string& path, const toml::node& node, const std::string& key,
@@ -160,16 +189,43 @@ void read_config(const std::string& path, ServerConfig& config) {
     const std::string table_name(table_key.str());
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
-      fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, log");
+      fail(
+          path, table_node, table_name,
+          "unknown; expected the tables network, scene, realtime, limits, model, shadow, joints, link, black_box, log");
     }
     read_table(path, table_name, *table, keys);
+  }
+  for (const auto& [name, settings] :
+       {std::pair{"up", &config.net.link_up}, std::pair{"down", &config.net.link_down}}) {
+    const std::string problem = problem_of(*settings);
+    const toml::node_view<toml::node> table = file["link"][name];
+    if (!problem.empty() && table) fail(path, *table.node(), std::string("link.") + name, problem);
   }
   // A rate that the user chose must fit the scene; a default gives way to it.
   const net::NetOptions defaults;
   for (std::size_t i = 0; i < kContactModels; ++i)
     config.net.rates.chosen[i] = config.net.rates.hz[i] != defaults.rates.hz[i];
   config.net.shadow_rate_chosen = config.net.shadow_rate_hz != defaults.shadow_rate_hz;
+}
+std::string describe_config(ServerConfig config) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const Key& key : keys_of(config)) {
+    out << key.name << " = ";
+    std::visit(
+        [&](const auto* value) {
+          using T = std::remove_const_t<std::remove_pointer_t<decltype(value)>>;
+          if constexpr (std::is_same_v<T, std::string>)
+            out << toml::value<std::string>(*value);
+          else if constexpr (std::is_same_v<T, bool>)
+            out << (*value ? "true" : "false");
+          else
+            out << static_cast<double>(*value) / key.scale;
+        },
+        key.target);
+    out << '\n';
+  }
+  return out.str();
 }
 
 void finish_config(ServerConfig& c) {
@@ -197,9 +253,19 @@ void finish_config(ServerConfig& c) {
   bool known = false;
   for (const char* level : kLevels) known = known || c.log_level == level;
   TACTUS_REQUIRE(known, "log.level: found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
+  known = false;
+  for (const MissedPolicy p :
+       {MissedPolicy::hold, MissedPolicy::extrapolate, MissedPolicy::ramp, MissedPolicy::brake}) {
+    if (c.net.joint_missed != to_string(p)) continue;
+    c.net.joint_channel.missed = p;
+    known = true;
+  }
+  TACTUS_REQUIRE(
+      known, "joints.missed_command: found '" + c.net.joint_missed + "', expected hold, extrapolate, ramp or brake");
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
+  c.black_box.priority = std::max(0, c.net.priority - 1);
 }
 
 std::string find_shipped(const std::string& relative) {

@@ -8,12 +8,14 @@
 
 #include "server/net/options.h"
 #include "server/realtime/tick_loop.h"
+#include "server/record/recorder.h"
 
 namespace tactus {
 
 struct ServerConfig {
   net::NetOptions net;
   TickOptions tick;
+  record::RecordOptions black_box;
   std::string scene = "default";  // a file, or a name of scenes_dir
   std::string model;              // empty: the scene's
   std::string token_file;
@@ -31,6 +33,9 @@ void read_config(const std::string& path, ServerConfig& config);
 
 // What holds between keys: a token where one is needed, ranges of flags. Reads the token file. Throws InputError.
 void finish_config(ServerConfig& config);
+
+// Every key and its value in force, as TOML.
+std::string describe_config(ServerConfig config);
 
 // A file that comes with Tactus, for example "config/server.toml". Looked for in this order: beside the program's tree
 // (../../.. of the program, which is build/PRESET/bin), the source tree it was built from, ../share/tactus of the

@@ -38,6 +38,7 @@ std::string status_words(std::uint32_t bits) {
                                                                      {v1::STATUS_BODY_FROZEN, "body frozen"},
                                                                      {v1::STATUS_LATE_TICK, "late tick"},
                                                                      {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
+                                                                     {v1::STATUS_ROBOT_FAULT, "robot fault"},
                                                                      {v1::STATUS_FAULT, "FAULT"}};
   std::string out;
   for (const auto& [bit, word] : kWords)

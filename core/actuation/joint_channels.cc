@@ -269,14 +269,20 @@ Setpoint JointChannels::safe(std::size_t i, const ChannelMemory& c, double now) 
   return ramped(c, over ? 1.0 : passed / ramp);
 }
 
-JointChannels::Output JointChannels::evaluate(std::size_t i, State& state) const noexcept {
+void JointChannels::copy_channels(const State& from, State& to) const noexcept {
+  for (const DrivenJoint& joint : joints_) {
+    std::copy_n(from.actuators.data() + joint.memory, kChannelNumbers, to.actuators.data() + joint.memory);
+  }
+}
+
+JointChannels::Output JointChannels::evaluate(std::size_t i, std::uint64_t tick, State& state) const noexcept {
   const DrivenJoint& joint = joints_[i];
   ChannelMemory c = load(joint, state);
   Output out;
   if (c.fault != 0) out.bits |= kJointFault;
   if (c.phase == ChannelMemory::idle) return out;
   out.active = true;
-  const auto now = static_cast<double>(state.tick);
+  const auto now = static_cast<double>(tick);
   watch(options_[i], now, c, out);
   if (now < c.expires) {
     out.setpoint = live(i, c, now - c.born, out);

@@ -94,8 +94,10 @@ class JointChannels {
     std::uint32_t bits = 0;    // kJoint...
     Setpoint setpoint{};
   };
-  // What acts in tick state.tick on joints()[i]; once a tick.
-  Output evaluate(std::size_t i, State& state) const noexcept;
+  // What acts in tick `tick` >= state.tick on joints()[i]; once a tick, ascending.
+  Output evaluate(std::size_t i, std::uint64_t tick, State& state) const noexcept;
+  // Copies what the channels hold, and nothing else of State::actuators.
+  void copy_channels(const State& from, State& to) const noexcept;
 
  private:
   JointVerdict judge(std::size_t i, const JointCommand& command, ChannelMemory& fresh) const noexcept;

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/contact/implicit_normal.h"
+
 namespace tactus {
 
 namespace {
 
-// Of Newton's method on the points that push; 3 are common, 8 were never needed.
-constexpr int kMaxRounds = 16;
+constexpr int kMaxRounds = 16;  // of the search for a sliding contact's share of its springs
 
 constexpr int kRollingRounds = 64;  // fewer when they agree
 
@@ -35,122 +36,6 @@ Twist twist_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b)
   Twist t{c.e.transpose() * v, c.e.transpose() * (a.w - b.w)};
   if (c.trees != nullptr) add_twist(*c.trees, t);
   return t;
-}
-
-// Impulse of a point's spring without velocity. Across a gap the damper is a stop at its far end, and nothing else:
-// bodies that part or approach are not touched.
-double push_of(const ImplicitContact& c, double depth) noexcept {
-  return depth < 0 ? c.stop * depth : c.spring * std::min(depth, c.reach);
-}
-
-// Sums over a set of points of g g^T, g = (1, y, -x).
-struct Moments {
-  double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-  void add(const ImplicitPoint& p) noexcept {
-    n += 1, x += p.x, y += p.y, xx += p.x * p.x, xy += p.x * p.y, yy += p.y * p.y;
-  }
-};
-
-// n' = n + K sum g (push - yield g . n'): the inverse of the matrix in front of n'.
-Mat3 inverse_system(const Mat3& K, double yield, const Moments& s) noexcept {
-  Mat3 S;
-  S << s.n, s.y, -s.x, s.y, s.yy, -s.xy, -s.x, -s.xy, s.xx;
-  Mat3 H = yield * (K * S);
-  H.diagonal().array() += 1.0;
-  return H.partialPivLu().inverse();  // cofactors lose half the digits where one point is stiff
-}
-
-// The normal velocities n' at the end of the substep minimise a convex function whose slope is piecewise linear: half
-// of (n' - n) . inv(K) (n' - n) plus, for every point that pushes, its impulse squared over 2 yield. Newton's method on
-// the set of points that push, with a search along the step where the set changes, ends after finitely many rounds.
-struct NormalProblem {
-  ImplicitContact& c;
-  const Vec3& n;
-  Vec3 u;  // velocities
-  Vec3 y;  // inv(K) (u - n): the impulse that would lead there
-  std::uint64_t set = 0;
-
-  [[nodiscard]] static Vec3 g(const ImplicitPoint& p) noexcept { return {1, p.y, -p.x}; }
-  [[nodiscard]] double impulse(const ImplicitPoint& p, const Vec3& velocity) const noexcept {
-    return push_of(c, p.depth) - c.yield * (velocity[0] + p.y * velocity[1] - p.x * velocity[2]);
-  }
-
-  // What the points give at a velocity: the sum over those that push, and which they are.
-  Vec3 pushed(const Vec3& velocity, std::uint64_t& which) const noexcept {
-    Vec3 sum = Vec3::Zero();
-    which = 0;
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      const double j = impulse(c.points[i], velocity);
-      if (j <= 0) continue;
-      sum += j * g(c.points[i]);
-      which |= std::uint64_t{1} << i;
-    }
-    return sum;
-  }
-
-  // Solution for the present set.
-  [[nodiscard]] Vec3 target() const noexcept {
-    if (set == 0) return n;
-    Moments moments;
-    Vec3 push = Vec3::Zero();
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      if ((set >> i & 1) == 0) continue;
-      push += push_of(c, c.points[i].depth) * g(c.points[i]);
-      moments.add(c.points[i]);
-    }
-    const Vec3 free = n + c.K_nn * push;
-    return moments.n == c.count ? Vec3(c.all_active * free) : Vec3(inverse_system(c.K_nn, c.yield, moments) * free);
-  }
-
-  // The step to v, as far as the function falls along it. y_v: the impulse that leads to v.
-  void advance(const Vec3& v, const Vec3& y_v, const Vec3& sum_v) noexcept {
-    const Vec3 d = v - u, dy = y_v - y;
-    std::uint64_t ignored = 0;
-    double lo = 0, hi = 1, f_lo = (y - pushed(u, ignored)).dot(d), f_hi = (y_v - sum_v).dot(d);
-    for (int i = 0; i < 20 && f_hi > 0 && f_lo < 0; ++i) {
-      const double t = i % 2 == 0 ? 0.5 * (lo + hi) : lo + (hi - lo) * (f_lo / (f_lo - f_hi));
-      const double f = (y + t * dy - pushed(u + t * d, ignored)).dot(d);
-      (f < 0 ? lo : hi) = t;
-      (f < 0 ? f_lo : f_hi) = f;
-    }
-    const double t = hi;  // beyond the kink, so that the set changes
-    u += t * d;
-    y += t * dy;
-  }
-};
-
-// The impulses of all points at the end of the substep, as (N, M1, M2). n: the velocities without this manifold's
-// normal impulse; guess: with that of the last visit.
-Vec3 normal_impulse(ImplicitContact& c, const Vec3& n, const Vec3& guess) noexcept {
-  if (c.count == 1) {  // at p_ref
-    ImplicitPoint& p = c.points[0];
-    p.impulse = std::max(0.0, (push_of(c, p.depth) - c.yield * n[0]) / (1 + c.yield * c.K_nn(0, 0)));
-    return {p.impulse, 0, 0};
-  }
-  NormalProblem problem{c, n, guess, c.P};
-  problem.pushed(guess, problem.set);
-  Vec3 sum = Vec3::Zero();
-  for (int round = 0; round < kMaxRounds; ++round) {
-    const Vec3 v = problem.target();
-    Vec3 y_v = Vec3::Zero(), sum_v = Vec3::Zero();
-    std::uint64_t which = 0;
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      ImplicitPoint& p = c.points[i];
-      const double j = problem.impulse(p, v);
-      const bool in = (problem.set >> i & 1) != 0;
-      // Impulses count only for the set that v was solved for: the stiffness would turn an error of it into force.
-      p.impulse = in ? std::max(0.0, j) : 0.0;
-      if (in) y_v += j * NormalProblem::g(p);
-      if (j <= 0) continue;
-      sum_v += j * NormalProblem::g(p);
-      which |= std::uint64_t{1} << i;
-    }
-    if (which == problem.set) return y_v;
-    problem.advance(v, y_v, sum_v);
-    problem.pushed(problem.u, problem.set);
-  }
-  for (std::uint32_t i = 0; i < c.count; ++i) sum += c.points[i].impulse * NormalProblem::g(c.points[i]);
-  return sum;
 }
 
 // Where friction acts in this tick: seen from the pressure centre the levers are shorter by (x, y).
@@ -293,10 +178,7 @@ void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) n
   c.K_nn << LL(0, 0), LR(0, 1), LR(0, 2), LR(0, 1), RR(1, 1), RR(1, 2), LR(0, 2), RR(1, 2), RR(2, 2);
   c.K_qn << LL(1, 0), LR(1, 1), LR(1, 2), LL(2, 0), LR(2, 1), LR(2, 2), LR(0, 0), RR(0, 1), RR(0, 2);
   c.K_qq << LL(1, 1), LL(1, 2), LR(1, 0), LL(1, 2), LL(2, 2), LR(2, 0), LR(1, 0), LR(2, 0), RR(0, 0);
-  if (c.count == 1) return;
-  Moments moments;
-  for (std::uint32_t i = 0; i < c.count; ++i) moments.add(c.points[i]);
-  c.all_active = inverse_system(c.K_nn, c.yield, moments);
+  c.all_active_known = false;
 }
 
 void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBody& a, SweepBody& b) noexcept {

@@ -50,7 +50,8 @@ struct ImplicitContact {
   Mat3 e;                  // columns nhat_BA_W, t1, t2
   Vec3 r_a, r_b;           // p_ref from the mass centres, in W
   Mat3 K_nn, K_qn, K_qq;
-  Mat3 all_active;  // inverse of the normal system when every point pushes
+  Mat3 all_active;  // inverse of the normal system when every point pushes, once it was needed
+  bool all_active_known;
   // Spring-dampers; all gains already times the substep, so that they yield impulses.
   double spring;                               // of a point: h kp / count [kg/s]
   double yield;                                // of a point: (h^2 kp + h kv) / count [kg]
@@ -75,7 +76,7 @@ struct ImplicitContact {
   Vec3 f_sum, m_sum;  // linear and angular, in the basis e
 };
 
-// Fills K_nn, K_qn, K_qq and all_active; e, r_a, r_b, points and gains must be set.
+// Fills K_nn, K_qn and K_qq; e, r_a, r_b, points and gains must be set.
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept;
 
 // One visit: with the impulse of the last visit taken back, finds the normal impulses that the springs and dampers of

@@ -72,6 +72,7 @@ struct JointDrive {
   double lag = 0;                               // time constant of the actuator's first-order lag on tau [s]; 0: none
   std::uint32_t delay_ticks = 0;                // from target to actuator
   ChannelOptions channel;                       // of commands
+  bool has_channel = false;                     // the scene says something of it; otherwise a server's defaults hold
 };
 
 }  // namespace tactus

@@ -226,7 +226,9 @@ bool ControlConnection::open_session(bool by_token) {
   slot_ = hub_.sessions.reserve();
   if (!slot_) return false;
   const RateCap cap(hub_.options.commands_per_s, hub_.options.command_burst);
-  hub_.sessions.put(std::make_unique<Session>(*slot_, session_id_, name_, key_, by_token, cap));
+  Session& session = hub_.sessions.put(std::make_unique<Session>(*slot_, session_id_, name_, key_, by_token, cap));
+  hub_.set_faults(session, std::make_unique<FaultyLinks>(link_seed(hub_.options.link_seed, name_), hub_.options.link_up,
+                                                         hub_.options.link_down, hub_.options.link_datagrams));
   phase_ = Phase::open;
   watchdog_.cancel();
   spdlog::info("{} joined from {}", name_, address_);

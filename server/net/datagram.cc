@@ -107,6 +107,10 @@ Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, CommandDa
   return decode_joints(command_, out.rows, out);
 }
 
+bool DatagramDecoder::is_heartbeat(std::span<const std::uint8_t> payload) {
+  return parse(command_, payload) && command_.body_id_size() == 0;
+}
+
 bool DatagramDecoder::decode(std::span<const std::uint8_t> payload, PingDatagram& out) {
   if (!parse(ping_, payload)) return false;
   out.client_send_ns = ping_.client_send_ns();

@@ -44,6 +44,8 @@ class DatagramDecoder {
   // The header fields of out are set whenever the payload decodes. Deadline: default and cap are applied here.
   Refusal decode(std::span<const std::uint8_t> payload, CommandDatagram& out);
   bool decode(std::span<const std::uint8_t> payload, PingDatagram& out);
+  // A COMMAND that commands nothing.
+  bool is_heartbeat(std::span<const std::uint8_t> payload);
   bool decode(std::span<const std::uint8_t> payload, GrantDatagram& out);
 
  private:

@@ -5,6 +5,7 @@
 
 #include "proto/seal.h"
 #include "server/net/control_connection.h"
+#include "server/net/record_desk.h"
 
 namespace tactus::net {
 
@@ -34,6 +35,7 @@ v1::Reply Hub::event_reply(v1::Event::Kind kind, const std::string& text) const 
 
 void Hub::broadcast(v1::Event::Kind kind, const std::string& text) {
   const v1::Reply reply = event_reply(kind, text);
+  if (record != nullptr) record->event(reply.event());
   for (const auto& weak : connections) {
     const auto c = weak.lock();
     if (c && c->session() != nullptr) c->send(reply);
@@ -49,7 +51,9 @@ std::shared_ptr<ControlConnection> Hub::connection(ClientSlot client) {
 }
 
 void Hub::send_event(ClientSlot client, v1::Event::Kind kind, const std::string& text) {
-  if (const auto c = connection(client)) c->send(event_reply(kind, text));
+  const v1::Reply reply = event_reply(kind, text);
+  if (record != nullptr) record->event(reply.event());
+  if (const auto c = connection(client)) c->send(reply);
 }
 
 void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
@@ -69,7 +73,15 @@ void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
   }
 }
 
+void Hub::set_faults(Session& session, std::unique_ptr<FaultyLinks> faults) {
+  if (faults && !faults->up && !faults->down) faults = nullptr;
+  session.faults = std::move(faults);
+  faulty_links = 0;
+  sessions.for_each([this](const Session& s) { faulty_links += s.faults ? 1 : 0; });
+}
+
 void Hub::client_left(ClientSlot client) {
+  if (Session* session = sessions.find(client)) set_faults(*session, nullptr);
   channels_lost(authority.drop_client(client), false);
   sessions.remove(client);
 }

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "server/net/lockstep.h"
+#include "server/net/record_desk.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
@@ -102,7 +103,8 @@ RealtimePort::RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint)
     : hub_(hub),
       socket_(bind_realtime(hub.io, endpoint)),
       port_(socket_.local_endpoint().port()),
-      addresses_(hub.options.clients) {
+      addresses_(hub.options.clients),
+      link_timer_(hub.io) {
   socket_.non_blocking(true);
   asio::error_code ignored;  // the kernel's cap holds where it is lower
   const int bytes = static_cast<int>(hub.options.socket_buffer_bytes);
@@ -116,6 +118,7 @@ void RealtimePort::start() {
 
 void RealtimePort::stop() {
   asio::error_code ignored;
+  link_timer_.cancel();
   socket_.close(ignored);
 }
 
@@ -131,10 +134,11 @@ void RealtimePort::receive_batch() {
   for (int i = 0; i < kBatch; ++i) {
     asio::error_code error;
     const std::size_t length = socket_.receive_from(asio::buffer(in_), from_, 0, error);
-    if (error == asio::error::would_block || error == asio::error::bad_descriptor) return;
+    if (error == asio::error::would_block || error == asio::error::bad_descriptor) break;
     if (error) continue;  // for example "connection refused" of a client that has gone
     handle(length, now_ns());
   }
+  release_due();
 }
 
 void RealtimePort::refuse(const char* reason) {
@@ -153,29 +157,36 @@ void RealtimePort::handle(std::size_t length, std::uint64_t now) {
   if (!session->sealer.open_datagram(in_.data(), length)) return refuse("datagram_mac");
   const std::span<const std::uint8_t> payload(in_.data() + wire::kHeaderBytes,
                                               length - wire::kHeaderBytes - wire::kMacBytes);
-  const bool is_newest = header.sequence > session->window.newest();
+  if (session->is_newest_arrival(header.sequence)) addresses_[index_of(session->slot())] = from_;
+  if (session->faults && session->faults->up && takes_part(header.type, payload))
+    return session->faults->up->submit({in_.data(), length}, link_now(), link_unit());
+  take(*session, header, payload, now);
+}
+
+void RealtimePort::take(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
+                        std::uint64_t now) {
   const bool is_command = header.type == wire::DatagramType::command;
-  if (is_command) ++session->counters.commands_received;
-  if (!session->window.accept(header.sequence)) {
+  if (is_command) ++session.counters.commands_received;
+  if (!session.window.accept(header.sequence)) {
     // A replay must not push true verdicts out of the last eight: counted, not repeated.
-    ++session->counters.by_code[v1::VERDICT_REFUSED_OLD_SEQUENCE];
-    session->counters.commands_refused += is_command ? 1 : 0;
+    ++session.counters.by_code[v1::VERDICT_REFUSED_OLD_SEQUENCE];
+    session.counters.commands_refused += is_command ? 1 : 0;
     return;
   }
-  if (is_newest) addresses_[index_of(session->slot())] = from_;
   // In lockstep there is no beat to protect, and a refused command would change the run.
-  if (!hub_.tick.lockstep() && !session->cap_udp.take(now)) {
-    if (is_command) return refuse_command(*session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
-    ++session->counters.by_code[v1::VERDICT_REFUSED_QUEUE_FULL];
+  if (!hub_.tick.lockstep() && !session.cap_udp.take(now)) {
+    if (is_command) return refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+    ++session.counters.by_code[v1::VERDICT_REFUSED_QUEUE_FULL];
     return;
   }
-  if (is_command) return handle_command(*session, header, payload, now);
-  if (header.type == wire::DatagramType::ping) return handle_ping(*session, header, payload, now);
-  handle_grant(*session, header, payload, now);
+  if (is_command) return handle_command(session, header, payload, now);
+  if (header.type == wire::DatagramType::ping) return handle_ping(session, header, payload, now);
+  handle_grant(session, header, payload, now);
 }
 
 void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& header,
                                   std::span<const std::uint8_t> payload, std::uint64_t now) {
+  hub_.record->received(session.name(), header.sequence, payload, now);
   Refusal refusal = decoder_.decode(payload, command_);
   if (refusal.code != v1::VERDICT_REFUSED_MALFORMED)
     session.saw_datagram(header.sequence, command_.client_send_ns, now);
@@ -242,14 +253,19 @@ Refusal RealtimePort::authorise_joints(const Session& session, const CommandData
 }
 
 void RealtimePort::refuse_command(Session& session, std::uint64_t sequence, Refusal refusal) {
-  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
+  give_verdict(session, {sequence, hub_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
 }
 
 void RealtimePort::give_verdict(const Notice& notice) {
   Session* session = hub_.sessions.find(notice.client);
   if (session == nullptr) return;
-  session->add_verdict(
-      {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+  give_verdict(*session,
+               {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+}
+
+void RealtimePort::give_verdict(Session& session, const VerdictRecord& verdict) {
+  session.add_verdict(verdict);
+  hub_.record->verdict(session.name(), verdict);
 }
 
 void RealtimePort::handle_ping(Session& session, const wire::DatagramHeader& header,
@@ -290,8 +306,11 @@ void RealtimePort::handle_grant(Session& session, const wire::DatagramHeader& he
 
 // Its verdict goes with the next state; in lockstep that is the present one, to this client only.
 void RealtimePort::refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem) {
-  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(problem), 0, 0});
-  if (hub_.tick.lockstep()) hub_.lockstep->show_present(session.slot());
+  give_verdict(session, {sequence, hub_.newest.tick, static_cast<std::uint32_t>(problem), 0, 0});
+  if (!hub_.tick.lockstep()) return;
+  around_faults_ = true;
+  hub_.lockstep->show_present(session.slot());
+  around_faults_ = false;
 }
 
 void RealtimePort::answer_at(ClientSlot client, std::uint64_t until, bool mute_before) {
@@ -299,6 +318,9 @@ void RealtimePort::answer_at(ClientSlot client, std::uint64_t until, bool mute_b
 }
 
 void RealtimePort::answered(std::uint64_t tick) {
+  for (const Answer& a : answers_) {
+    if (a.mute_before && a.until <= tick) send_granted(a.client);
+  }
   std::erase_if(answers_, [tick](const Answer& a) { return a.until <= tick; });
 }
 
@@ -320,6 +342,7 @@ void RealtimePort::publish(const StateSlot& slot) {
       if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
     }
   });
+  release_due();
 }
 
 void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot) {
@@ -369,8 +392,15 @@ void RealtimePort::publish_shadow(Session& session, const SubscriptionSpec& spec
 void RealtimePort::send(Session& session, wire::DatagramType type, std::size_t payload_length) {
   wire::write_header(out_.data(), {type, session.id(), session.next_sequence()});
   const std::size_t length = session.sealer.seal_datagram(out_.data(), wire::kHeaderBytes + payload_length);
+  const std::span<const std::uint8_t> datagram(out_.data(), length);
+  if (!around_faults_ && session.faults && session.faults->down && takes_part(type, {}))
+    return session.faults->down->submit(datagram, link_now(), link_unit());
+  transmit(session, datagram);
+}
+
+void RealtimePort::transmit(Session& session, std::span<const std::uint8_t> datagram) {
   asio::error_code error;
-  socket_.send_to(asio::buffer(out_.data(), length), addresses_[index_of(session.slot())], 0, error);
+  socket_.send_to(asio::buffer(datagram.data(), datagram.size()), addresses_[index_of(session.slot())], 0, error);
   if (error) {
     ++session.counters.packets_dropped;
   } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/net/record_desk.h"
 #include "server/net/state_encoder.h"
 #include "server/net/statistics.h"
 #include "server/realtime/clock.h"
@@ -177,6 +178,12 @@ void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& 
       return hub.statistics->answer(x);
     case Body::kListLeases:
       return list_leases(x);
+    case Body::kSaveBlackBox:
+      return hub.record->save(x, request.save_black_box());
+    case Body::kSetLinkFaults:
+      return set_link_faults(x, request.set_link_faults());
+    case Body::kGetLinkFaults:
+      return get_link_faults(x, request.get_link_faults());
     case Body::BODY_NOT_SET:
       break;
   }

@@ -66,4 +66,9 @@ void renew_lease(const Exchange& x, const v1::RenewLease& request);
 void release_lease(const Exchange& x, const v1::ReleaseLease& request);
 void list_leases(const Exchange& x);
 
+// requests_link.cc
+void set_link_faults(const Exchange& x, const v1::SetLinkFaults& request);
+void get_link_faults(const Exchange& x, const v1::GetLinkFaults& request);
+void fill_link(const FaultyLink& link, v1::LinkDirection& out);
+
 }  // namespace tactus::net

@@ -33,19 +33,21 @@ tcp::acceptor bind_control(asio::io_context& io, const NetOptions& options) {
 }  // namespace
 
 NetServer::NetServer(asio::io_context& io, const NetOptions& options, TickLink& link, TickLoop& loop,
-                     const std::string& scene_file)
+                     const std::string& scene_file, record::Recorder* recorder)
     : hub_(io, options, link, loop, scene_file),
       acceptor_(bind_control(io, options)),
       control_port_(acceptor_.local_endpoint().port()),
       realtime_(hub_, udp::endpoint(asio::ip::make_address(options.listen), options.realtime_port)),
       lockstep_(hub_),
       statistics_(hub_),
+      record_(hub_, recorder),
       lease_timer_(io),
       second_timer_(io),
       stop_timer_(io) {
   hub_.realtime = &realtime_;
   hub_.lockstep = &lockstep_;
   hub_.statistics = &statistics_;
+  hub_.record = &record_;
   hub_.realtime_port = realtime_.port();
 }
 
@@ -53,9 +55,11 @@ NetServer::~NetServer() {
   hub_.loader.join();
 }
 
-void NetServer::start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep) {
+void NetServer::start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
+                      const SceneSource& source) {
   hub_.started_ns = now_ns();
   hub_.scene_changed(world, name, epoch, std::move(blank));
+  record_.begin(source);
   TickPort::Handlers handlers;
   handlers.verdict = [this](const Notice& notice) { realtime_.give_verdict(notice); };
   handlers.event = [this](const Notice& notice) { on_event(notice); };
@@ -63,10 +67,13 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
     if (slot.frame.epoch == hub_.scene.epoch) hub_.newest = slot.frame;
     if (slot.frame.epoch == hub_.scene.epoch && slot.frame.has_shadow) hub_.shadow_seen.add(slot.frame.shadow);
     realtime_.publish(slot);
+    record_.published(slot.frame);
   };
+  handlers.done = [this](const Notice& notice, const std::string& about) { record_.done(notice, about); };
   hub_.tick.start(std::move(handlers));
   if (lockstep) hub_.tick.take_world();
   realtime_.start();
+  record_.start();
   accept();
   watch_leases();
   statistics_.roll();  // what was counted before anybody could ask
@@ -122,11 +129,13 @@ void NetServer::on_event(const Notice& notice) {
       const std::vector<Robot>& robots = hub_.scene.model().robots;
       const std::string robot = notice.robot < robots.size() ? robots[notice.robot].name : std::string("?");
       spdlog::warn("robot '{}' has latched a fault at tick {}: too many commands were missed", robot, notice.tick);
-      return hub_.broadcast(v1::Event::ROBOT_FAULT, robot);
+      hub_.broadcast(v1::Event::ROBOT_FAULT, robot);
+      return record_.latched("robot-" + robot);
     }
     case Notice::Kind::body_frozen:
       spdlog::warn("body '{}' became non-finite at tick {} and stands at its last good pose", body, notice.tick);
-      return hub_.broadcast(v1::Event::BODY_FROZEN, body);
+      hub_.broadcast(v1::Event::BODY_FROZEN, body);
+      return record_.latched("frozen-" + body);
     case Notice::Kind::fault:
       spdlog::critical("fault at tick {}: the server is stopping itself", notice.tick);
       return hub_.broadcast(v1::Event::SERVER_STOPPING, "fault: an internal check failed; forces are zero");
@@ -147,6 +156,7 @@ void NetServer::stop(const std::string& why) {
   acceptor_.close(ignored);
   lease_timer_.cancel();
   second_timer_.cancel();
+  record_.stop();
   hub_.broadcast(v1::Event::SERVER_STOPPING, why);
   for (const auto& weak : hub_.connections) {
     if (const auto c = weak.lock()) c->close_after_flush("");

@@ -10,6 +10,7 @@
 #include "server/net/hub.h"
 #include "server/net/lockstep.h"
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/net/statistics.h"
 
 namespace tactus::net {
@@ -18,11 +19,12 @@ class NetServer {
  public:
   // Binds both ports. Throws asio::system_error with the port in its text.
   NetServer(asio::io_context& io, const NetOptions& options, TickLink& link, TickLoop& loop,
-            const std::string& scene_file);
+            const std::string& scene_file, record::Recorder* recorder = nullptr);
   ~NetServer();
 
   // The scene that the tick loop was built with; then serves.
-  void start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep);
+  void start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
+             const SceneSource& source = {});
   // Tells the clients why, lets the queues empty, and stops the io_context.
   void stop(const std::string& why);
 
@@ -44,6 +46,7 @@ class NetServer {
   RealtimePort realtime_;
   LockstepDesk lockstep_;
   NetStatistics statistics_;
+  RecordDesk record_;
   asio::steady_timer lease_timer_, second_timer_, stop_timer_;
 };
 

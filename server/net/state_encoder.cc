@@ -215,14 +215,17 @@ void end_effectors(FieldWriter& w, const PacketSource& s, const PacketRange& ran
     w.column(69, 8 * 19 * rows);
     for (std::size_t i = 0; i < rows; ++i) w.put(s.end_effectors[range.end_effector_begin + i]);
   }
+}
+
+void jacobian_columns(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
   const std::size_t columns = range.jacobian_end - range.jacobian_begin;
   if (columns == 0) return;
   const std::span<const JacobianRow> jacobian = s.jacobian.subspan(range.jacobian_begin, columns);
-  w.column(70, 4 * columns);
+  w.column(80, 4 * columns);
   for (const JacobianRow& row : jacobian) w.put(row.end_effector);
-  w.column(71, 4 * columns);
+  w.column(81, 4 * columns);
   for (const JacobianRow& row : jacobian) w.put(row.dof);
-  w.column(72, 8 * 6 * columns);
+  w.column(82, 8 * 6 * columns);
   for (const JacobianRow& row : jacobian) w.put(row.value);
 }
 
@@ -282,6 +285,7 @@ std::size_t encode_packet(const PacketSource& source, const PacketRange& range, 
   joints(w, source, range);
   sensors(w, source, range);
   end_effectors(w, source, range);
+  jacobian_columns(w, source, range);
   TACTUS_ASSERT(w.size() <= kStatePayloadMax);
   return w.size();
 }

@@ -8,7 +8,6 @@
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
-namespace {
 
 void set_histogram(v1::Histogram* out, const HistogramData& ns) {
   out->set_p50(1e-3 * static_cast<double>(ns.percentile(0.5)));
@@ -17,8 +16,6 @@ void set_histogram(v1::Histogram* out, const HistogramData& ns) {
   out->set_max(1e-3 * static_cast<double>(ns.max));
   out->set_count(ns.count);
 }
-
-}  // namespace
 
 NetStatistics::NetStatistics(Hub& hub) : hub_(hub), rolled_ns_(now_ns()) {}
 
@@ -153,6 +150,8 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
     p->set_value(std::to_string(count));
   }
   set_histogram(out.mutable_command_age_us(), session.command_age_ns);
+  if (session.faults && session.faults->up) fill_link(*session.faults->up, *out.mutable_link_up());
+  if (session.faults && session.faults->down) fill_link(*session.faults->down, *out.mutable_link_down());
 }
 
 std::string NetStatistics::status_line() const {

@@ -5,9 +5,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "core/check.h"
 #include "server/metrics/counter.h"
 #include "server/realtime/messages.h"
+#include "server/realtime/record_feed.h"
 #include "server/realtime/ring.h"
 #include "server/realtime/state_ring.h"
 
@@ -26,11 +29,12 @@ struct TickLink {
   TickLink(const TickLink&) = delete;
   TickLink& operator=(const TickLink&) = delete;
 
-  Ring<Command> commands;    // net -> tick
-  Ring<Notice> notices;      // tick -> net
-  StateRing states;          // tick -> net
-  Counter commands_dropped;  // written by net: the ring was full
-  const int wake_fd;         // written by the tick, once a tick
+  Ring<Command> commands;              // net -> tick
+  Ring<Notice> notices;                // tick -> net
+  StateRing states;                    // tick -> net
+  Counter commands_dropped;            // written by net: the ring was full
+  const int wake_fd;                   // written by the tick, once a tick
+  std::unique_ptr<RecordFeed> record;  // tick -> recorder; null: nobody records. Set before the loop starts
 };
 
 }  // namespace tactus

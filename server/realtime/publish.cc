@@ -13,8 +13,10 @@ void TickLoop::publish(const Wake& wake) noexcept {
   StateSlot* slot = link_.states.begin_write();
   if (slot != nullptr) {
     fill(*slot, wake);
+    record_state(slot, wake);
     link_.states.commit();
   } else {
+    record_state(nullptr, wake);
     metrics_.states_dropped.add();
   }
   if (!wake.granted) signal_net();

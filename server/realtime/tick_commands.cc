@@ -201,11 +201,12 @@ void TickLoop::watch_deadlines(const Wake& wake) noexcept {
 
 void TickLoop::apply_commands() noexcept {
   for (std::uint32_t i = 0; i < output_count_; ++i) world_->apply(outputs_[i].body, outputs_[i].F_Bcm_W);
+  record_commands();
 }
 
 // What the drives found in the step: commands that expired or were missed, and faults.
 void TickLoop::tell_robots(const JudgeContext& context) noexcept {
-  if (world_->model().robots.empty() || slow_.active()) return;
+  if (world_->model().robots.empty()) return;
   const RobotDrives& drives = world_->robot_drives();
   pending_.tell_missed(context, *world_);
   Notice notice;
@@ -228,6 +229,7 @@ void TickLoop::step_world(const Wake& wake) noexcept {
   const std::uint64_t before = now_ns();
   advance_world();
   step_ns_ = now_ns() - before;
+  record_step();
   account_solvers();
   tell_robots(context);
   if (report_.bodies_frozen > 0) {
@@ -258,6 +260,7 @@ Notice TickLoop::done(const Command& command) const noexcept {
 void TickLoop::notify(const Notice& notice) noexcept {
   const bool pushed = link_.notices.push(notice);
   TACTUS_ASSERT(pushed);
+  record_notice(notice);
 }
 
 }  // namespace tactus

@@ -145,6 +145,15 @@ class TickLoop {
   void fill_robots(StateSlot& slot) noexcept;
   [[nodiscard]] std::uint32_t status_bits(const Wake& wake) const noexcept;
 
+  void wait_for_record() noexcept;  // fault.cc
+
+  // record_rows.cc
+  void record_row(const RecordRow& row) noexcept;
+  void record_notice(const Notice& notice) noexcept;
+  void record_commands() noexcept;
+  void record_step() noexcept;
+  void record_state(const StateSlot* published, const Wake& wake) noexcept;
+
   const TickOptions options_;
   TickLink& link_;
   std::unique_ptr<World> world_;

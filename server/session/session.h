@@ -13,6 +13,7 @@
 #include "core/dynamics/model.h"
 #include "proto/seal.h"
 #include "server/metrics/histogram.h"
+#include "server/session/link_faults.h"
 #include "server/session/rate_cap.h"
 #include "server/session/replay_window.h"
 
@@ -94,6 +95,12 @@ class Session {
   bool unsubscribe(std::uint32_t subscription);
 
   std::uint64_t next_sequence() noexcept { return ++sequence_out_; }
+  // True: no authentic datagram with such a sequence number came before; its sender's address is the client's.
+  bool is_newest_arrival(std::uint64_t sequence) noexcept {
+    if (sequence <= newest_arrival_) return false;
+    newest_arrival_ = sequence;
+    return true;
+  }
 
   ReplayWindow window;
   RateCap cap_udp;
@@ -101,6 +108,7 @@ class Session {
   LinkCounters counters;
   HistogramData command_age_ns;
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
+  std::unique_ptr<FaultyLinks> faults;  // null: none
 
  private:
   ClientSlot slot_;
@@ -108,7 +116,7 @@ class Session {
   std::string name_;
   bool by_token_;
   Echo echo_;
-  std::uint64_t last_heard_ns_ = 0, sequence_out_ = 0;
+  std::uint64_t last_heard_ns_ = 0, sequence_out_ = 0, newest_arrival_ = 0;
   std::uint32_t next_subscription_ = 1;
   std::array<VerdictRecord, wire::kVerdictsRepeated> verdicts_{};
   std::size_t verdict_count_ = 0;

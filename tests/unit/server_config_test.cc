@@ -108,7 +108,10 @@ std::string everything(const ServerConfig& c) {
       << l.raw_points_per_pair << ' ' << l.patches_per_pair << ' ' << l.mesh_points_per_pair << ' ' << l.mesh_file_bytes
       << ' ' << l.mesh_triangles << ' ' << l.field_bytes << ' ' << l.hull_vertices << ' ' << l.impact_sweeps << ' '
       << l.problem_contacts << ' ' << l.problem_rows << ' ' << c.log_level << ' ' << c.status_line << ' '
-      << n.shadow_model << ' ' << n.shadow_rate_hz;
+      << n.shadow_model << ' ' << n.shadow_rate_hz << ' ' << n.link_seed << ' ' << n.link_datagrams;
+  for (const LinkFaultSettings* s : {&n.link_up, &n.link_down})
+    out << ' ' << s->delay_us << ' ' << s->jitter_us << ' ' << s->loss << ' ' << s->loss_burst << ' ' << s->duplicate
+        << ' ' << s->reorder << ' ' << s->reorder_us << ' ' << s->keep_order;
   for (const double hz : n.rates.hz) out << ' ' << hz;
   return out.str();
 }
@@ -120,7 +123,7 @@ TEST_CASE("server_config: the shipped file states the defaults") {
   const std::string before = everything(config);
   read_config(std::string(TACTUS_SOURCE_DIR) + "/config/server.toml", config);
   CHECK(everything(config) == before);
-  CHECK(shipped_lines().size() >= 46);
+  CHECK(shipped_lines().size() >= 64);
   for (const bool chosen : config.net.rates.chosen) CHECK_FALSE(chosen);
 }
 

@@ -351,10 +351,10 @@ StatePtr Client::advance(std::uint32_t ticks, const Command* command, std::chron
     link->send(wire::DatagramType::grant, packet, sequence);
     std::unique_lock lock(d.m);
     const bool reached = d.cv.wait_for(lock, std::chrono::milliseconds(20), [&] {
-      return d.latest && d.latest->tick >= target && d.latest->receive_ns >= start;
+      return d.granted_tick >= target || (d.latest && d.latest->tick >= target && d.latest->receive_ns >= start);
     });
     if (reached) {
-      d.known_tick = d.latest->tick;
+      d.known_tick = std::max(d.granted_tick, d.latest ? d.latest->tick : 0);
       d.returned_number = d.latest_number;
       return d.latest;
     }

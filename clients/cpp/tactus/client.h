@@ -108,7 +108,7 @@ class Client {
   v1::GrantReply grant(std::uint64_t run_to_tick);  // lockstep, over TCP: tick reached and state hash
   // Lockstep over UDP: sends the command (if any), grants n ticks and returns the state of the last one; repeats the
   // grant until it answers (a repeated grant is harmless). Throws Error(timeout). The command needs a deadline_us of n
-  // ticks.
+  // ticks. On a link with faults: the newest state that has arrived by then; null when none has.
   StatePtr advance(std::uint32_t ticks = 1, const Command* command = nullptr,
                    std::chrono::milliseconds timeout = std::chrono::milliseconds(5000));
   v1::SceneDescription reset();
@@ -118,6 +118,11 @@ class Client {
   void set_model(const std::string& name);
   void set_parameter(const std::string& key, const std::string& value);
   v1::Statistics statistics();
+
+  // --- A link with faults on purpose (proto SetLinkFaults): of this client, or of another session (needs "world").
+  // Throws Error(refused) that names key and range.
+  v1::LinkFaultsReply set_link_faults(const v1::SetLinkFaults& faults);
+  v1::LinkFaultsReply link_faults(std::uint32_t session = 0);
 
   // --- Events: once each, in order, on the io thread.
   void on_event(std::function<void(const v1::Event&)> callback);

@@ -5,6 +5,7 @@
         print(c.scene)
         c.push("block", force=(5, 0, 0), deadline_s=0.2)
 """
+from . import record
 from .client import Client, Command, LinkStatistics, Wrench, connect
 from .control import STOP, ControlReport
 from .errors import (

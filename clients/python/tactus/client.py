@@ -16,7 +16,7 @@ from .errors import NotArmed, TimedOut
 from .leases import Lease, channel_name, expand_channels, wrench_channel
 from .link import Link
 from .lockstep import Lockstep
-from .messages import CommandPacket, Statistics, WrenchFrame
+from .messages import CommandPacket, LinkFaultsReply, Statistics, WrenchFrame
 from .robot import RobotCommand, fill_joints
 from .scene import LeaseEntry, Scene, Snapshot
 from .state import State, Verdict
@@ -249,6 +249,25 @@ class Client:
     def statistics(self) -> Statistics:
         """The server's Statistics message (control.proto): rates, lateness, work, refusals, clients."""
         return self.connection.request("get_statistics").statistics
+
+    def save_black_box(self, reason: str = ""):
+        """Has the server write its black box, the last seconds, to a file on its machine. Returns a BlackBoxSaved with path, bytes,
+        records, first_tick, last_tick; tactus.record.read(path) reads it."""
+        return self.connection.request("save_black_box", reason=reason).black_box
+    # --- the link
+
+    def set_link_faults(self, *, up: dict = None, down: dict = None, seed: int = 1, session: int = 0) -> LinkFaultsReply:
+        """Lets the server delay, lose, double and reorder this client's datagrams on purpose: `up` to the server, `down` from it, for
+        example down=dict(delay_us=2000, jitter_us=500, loss=0.01, loss_burst=3); also duplicate, reorder, reorder_us, keep_order (proto
+        LinkDirection). Without a direction it is sound. The same seed gives the same faults; in lockstep delays count in ticks. Another
+        client's `session` needs the lease "world". Raises BadValue that names key and range."""
+        wish = dict(up=dict(up or {}), down=dict(down or {}), seed=seed, session=session)
+        reply = self._world_request("set_link_faults", **wish) if session else self.connection.request("set_link_faults", **wish)
+        return reply.link_faults
+
+    def link_faults(self, session: int = 0) -> LinkFaultsReply:
+        """The faults of this client's link (or that of another session), counted, and the last 1,024 fates."""
+        return self.connection.request("get_link_faults", session=session).link_faults
 
     # --- states
 

@@ -73,6 +73,26 @@ class Subscription:
         with self._connection.lock:
             return self._shadows.popleft()
 
+    def skip_to(self, tick: int, reached, timeout_s: float):
+        """For lockstep: (True, the state of `tick`), or once `reached()` (True, the newest one unread or None); (False, None) on timeout."""
+
+        def has_tick():
+            return any(state.tick == tick for state in self._queue)
+
+        with self._connection.lock:
+            done = self._connection.changed.wait_for(lambda: has_tick() or reached() or self.error or self._connection.closed, timeout_s)
+            if self.error:
+                raise self.error
+            if not done or self._connection.closed:
+                return False, None
+            state = self._queue[-1] if self._queue else None
+            while has_tick():
+                state = self._queue.popleft()
+            if not reached():
+                return True, state
+            self._queue.clear()
+            return True, state
+
     def skip(self) -> None:
         """Forgets the states that have not been read."""
         with self._connection.lock:
