@@ -113,6 +113,11 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"black_box.files", &c.black_box.files, 0, 1e6},
       {"black_box.hash_every_ticks", &c.black_box.hash_every_ticks, 0, 1e9},
       {"link.seed", &n.link_seed, 0, 4294967295.0},
+      {"joints.missed_command", &n.joint_missed},
+      {"joints.tolerance_ticks", &n.joint_channel.tolerance_ticks, 0, 1e6},
+      {"joints.fault_ticks", &n.joint_channel.fault_ticks, 0, 1e6},
+      {"joints.ramp_s", &n.joint_channel.ramp, 0, 1},
+      {"joints.cutoff_hz", &n.joint_channel.cutoff, 0, 1e6},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
@@ -199,7 +204,8 @@ void read_config(const std::string& path, ServerConfig& config) {
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, link, black_box, web, log");
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, joints, link, black_box, "
+           "web, log");
     }
     read_table(path, table_name, *table, keys);
   }
@@ -261,6 +267,15 @@ void finish_config(ServerConfig& c) {
   bool known = false;
   for (const char* level : kLevels) known = known || c.log_level == level;
   TACTUS_REQUIRE(known, "log.level: found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
+  known = false;
+  for (const MissedPolicy p :
+       {MissedPolicy::hold, MissedPolicy::extrapolate, MissedPolicy::ramp, MissedPolicy::brake}) {
+    if (c.net.joint_missed != to_string(p)) continue;
+    c.net.joint_channel.missed = p;
+    known = true;
+  }
+  TACTUS_REQUIRE(
+      known, "joints.missed_command: found '" + c.net.joint_missed + "', expected hold, extrapolate, ramp or brake");
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
