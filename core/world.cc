@@ -71,8 +71,8 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
       limits_(limits),
       ticks_per_step_(ticks_per_step),
       parameters_(model_->parameters),
-      robot_drives_(*model_, ticks_per_step * model_->step),
-      sensors_(*model_),
+      robot_drives_(*model_, ticks_per_step),
+      sensors_(*model_, ticks_per_step * model_->step),
       arena_(arena_bytes(*model_, limits)) {
   TACTUS_ASSERT(ticks_per_step >= 1);
   TACTUS_ASSERT(model_->bodies.size() <= limits.bodies && model_->shapes.size() <= limits.shapes);
@@ -94,6 +94,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   joint_efforts_.resize(model_->joint_v0.size());
   external_efforts_.resize(model_->joint_v0.size());
   if (!model_->robots.empty()) contact_wrenches_.resize(n);
+  external_wrenches_.resize(n);
   last_joint_q_.resize(model_->joint_q0.size());
   for (const Robot& robot : model_->robots) TACTUS_ASSERT(robot.v_count <= std::min(limits.robot_dofs, kMostDofs));
   manifolds_.resize(limits.pairs);
@@ -353,6 +354,7 @@ void World::extrapolate(bool moving) noexcept {
   if (!model_->robots.empty()) update_links(*model_, kinematics_, state_);
   std::fill(applied_.begin(), applied_.end(), SpatialForce{});
   end_of_ticks(1);
+  sensors_.measure_encoders(*model_, state_);
 }
 
 void World::adopt(const State& state) noexcept {
@@ -367,8 +369,7 @@ void World::yield_to(ContactModelKind kind) noexcept {
 }
 
 bool World::has_model(ContactModelKind kind) noexcept {
-  return kind == ContactModelKind::penalty || kind == ContactModelKind::deepest || kind == ContactModelKind::st ||
-         kind == ContactModelKind::ap || kind == ContactModelKind::lnc || kind == ContactModelKind::peg;
+  return kind <= ContactModelKind::peg;
 }
 
 bool World::prepare_model(ContactModelKind kind) {
@@ -400,11 +401,8 @@ bool World::fits(const State& state) const noexcept {
 
 bool World::restore(const State& state) noexcept {
   const std::size_t kind = static_cast<std::size_t>(state.contact_model);
-  if (!fits(state) || !contact_models_[kind]) return false;
-  state_ = state;
-  update_links(*model_, kinematics_, state_);  // the joints decide, whatever a caller wrote for links
+  if (!fits(state) || !contact_models_[kind] || !jump(state)) return false;
   contact_model_ = contact_models_[kind].get();
-  measure_at_rest();
   return true;
 }
 

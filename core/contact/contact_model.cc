@@ -1,6 +1,7 @@
 #include "core/contact/contact_model.h"
 
 #include "core/contact/feature_stepper.h"
+#include "core/contact/lcp_model.h"
 #include "core/contact/penalty.h"
 #include "core/contact/time_stepper.h"
 
@@ -12,6 +13,8 @@ std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Mo
       return std::make_unique<PenaltyModel>(false);
     case ContactModelKind::deepest:
       return std::make_unique<PenaltyModel>(true);
+    case ContactModelKind::lcp:
+      return make_lcp(model, limits);
     case ContactModelKind::st:
       return make_stewart_trinkle(model, limits);
     case ContactModelKind::ap:

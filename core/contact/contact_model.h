@@ -28,6 +28,8 @@ struct StepReport {
   std::uint32_t solver_fallbacks = 0;   // time steppers: islands of contacts that the first method did not solve
   std::uint32_t solver_iterations = 0;  // time steppers: factorisations
   double solver_residual = 0;           // time steppers: worst complementarity residual, relative
+  std::uint32_t inconsistent = 0;   // lcp: islands for which no forces exist (Painleve): impulses stopped their slip
+  std::uint32_t indeterminate = 0;  // lcp: islands that were solved, but whose sliding contacts allow other motions too
   std::uint32_t robot_contacts_dropped = 0;  // over Limits::robot_contacts
   std::uint32_t bodies_frozen = 0;           // this tick
   BodyIndex frozen_body = kNoBody;           // one of them

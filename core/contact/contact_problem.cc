@@ -162,7 +162,9 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
   contact.b[0] += bias;
   const bool slides = before.tail<2>().norm() > tick.parameters.impact_epsilon;
   contact.mu = slides ? surface.friction.mu_dynamic : std::max(surface.friction.mu_static, surface.friction.mu_dynamic);
-  contact.lo = contact.hi = contact.compliance = 0;
+  contact.lo = contact.hi = contact.compliance = contact.bound = 0;
+  contact.law = ContactLaw::cone;
+  contact.slip = Eigen::Vector2d::UnitX();
   contact.manifold = manifold, contact.point = point;
   ++count_;
 }

@@ -115,7 +115,7 @@ void TimeStepper::remember(const Tick& tick, State& state) const noexcept {
 }
 
 void TimeStepper::move_bodies(const Tick& tick, State& state) noexcept {
-  std::copy_n(tick.applied, state.body_count(), force_.begin());
+  std::fill_n(force_.begin(), state.body_count(), SpatialForce{});
   for (std::uint32_t i = 0; i < problem_.count(); ++i) {
     const ProblemContact& contact = problem_.contact(i);
     if (contact.manifold == kNone) continue;
@@ -127,6 +127,11 @@ void TimeStepper::move_bodies(const Tick& tick, State& state) noexcept {
     force_[m.body_a].torque += (p_WC - tick.kinematics.bodies[m.body_a].X_WBcm.p).cross(f);
     force_[m.body_b].force -= f;
     force_[m.body_b].torque -= (p_WC - tick.kinematics.bodies[m.body_b].X_WBcm.p).cross(f);
+  }
+  for (BodyIndex b = 0; b < state.body_count(); ++b) {
+    if (tick.contact_wrench != nullptr) tick.contact_wrench[b] = force_[b];
+    force_[b].force += tick.applied[b].force;
+    force_[b].torque += tick.applied[b].torque;
   }
   semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time, tick.h, force_.data(), state);
 }

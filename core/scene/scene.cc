@@ -51,7 +51,8 @@ void add_missing_scalar(toml::table& root, const std::string& key) {
        {"step_s", "settle_s", "duration_s", "seed", "impact_epsilon_m_per_s", "overlap_relax_time_s",
         "overlap_relax_speed_m_per_s", "friction_directions", "detection_distance_m"})
     if (key == number && !root.contains(key)) root.insert(key, 0);
-  for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title"})
+  for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title", "lcp_friction",
+                           "lcp_method", "lcp_drift"})
     if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
 }
 
@@ -165,6 +166,17 @@ void read_peg(StrictTable& root, Parameters& p) {
   table.finish();
 }
 
+void read_lcp(StrictTable& root, Parameters& p) {
+  static constexpr std::array<std::string_view, 3> kFrictions{"coulomb", "lotstedt", "none"};
+  static constexpr std::array<std::string_view, 3> kMethods{"auto", "pivoting", "qp"};
+  static constexpr std::array<std::string_view, 2> kDrifts{"penalty", "off"};
+  p.lcp_friction = static_cast<LcpFriction>(root.choice("lcp_friction", kFrictions, 0));
+  p.lcp_method = static_cast<ForceMethod>(root.choice("lcp_method", kMethods, 0));
+  p.lcp_drift = static_cast<LcpDrift>(root.choice("lcp_drift", kDrifts, 0));
+  if (p.lcp_method == ForceMethod::qp && p.lcp_friction == LcpFriction::coulomb)
+    root.fail("lcp_method", "found \"qp\" beside Coulomb's law, expected lcp_friction = \"lotstedt\" or \"none\"");
+}
+
 void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   static constexpr std::array<std::string_view, 7> kModels{"penalty", "deepest", "lcp", "st", "ap", "lnc", "peg"};
   static constexpr std::array<std::string_view, 2> kIntegrators{"semi_implicit_euler", "rk4"};
@@ -185,6 +197,7 @@ void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
     root.fail("gravity_m_per_s2", "found gravity along z, expected z = 0 in a planar scene (its plane is x-y)");
   read_contact_problem(root, p);
   read_peg(root, p);
+  read_lcp(root, p);
   p.overlap_relax_time = root.number("overlap_relax_time_s", kPositive, p.overlap_relax_time);
   p.overlap_relax_speed = root.number("overlap_relax_speed_m_per_s", kPositive, p.overlap_relax_speed);
 }

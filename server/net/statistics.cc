@@ -4,11 +4,13 @@
 
 #include <utility>
 
+#include "server/net/conversation.h"
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
+#include "server/net/web_port.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
-namespace {
 
 void set_histogram(v1::Histogram* out, const HistogramData& ns) {
   out->set_p50(1e-3 * static_cast<double>(ns.percentile(0.5)));
@@ -17,8 +19,6 @@ void set_histogram(v1::Histogram* out, const HistogramData& ns) {
   out->set_max(1e-3 * static_cast<double>(ns.max));
   out->set_count(ns.count);
 }
-
-}  // namespace
 
 NetStatistics::NetStatistics(Hub& hub) : hub_(hub), rolled_ns_(now_ns()) {}
 
@@ -88,11 +88,13 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   out.set_bodies(hub_.scene.model().bodies.size());
   out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
   fill_solvers(out);
+  hub_.record->report(out);
   for (const auto& [reason, count] : hub_.refused) {
     v1::Parameter* p = out.add_refused_by_reason();
     p->set_key(reason);
     p->set_value(std::to_string(count));
   }
+  if (hub_.web != nullptr) hub_.web->count(out);
 }
 
 void NetStatistics::fill_solvers(v1::Statistics& out) const {
@@ -153,6 +155,8 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
     p->set_value(std::to_string(count));
   }
   set_histogram(out.mutable_command_age_us(), session.command_age_ns);
+  if (session.faults && session.faults->up) fill_link(*session.faults->up, *out.mutable_link_up());
+  if (session.faults && session.faults->down) fill_link(*session.faults->down, *out.mutable_link_down());
 }
 
 std::string NetStatistics::status_line() const {

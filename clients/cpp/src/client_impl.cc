@@ -26,6 +26,10 @@ v1::Request subscribe_request(const Subscription& wanted) {
   s.set_contacts(wanted.contacts);
   s.set_single_precision(wanted.single_precision);
   s.set_decimation(wanted.decimation);
+  for (const std::string& name : wanted.joints) s.add_joints(name);
+  for (const std::string& name : wanted.sensors) s.add_sensors(name);
+  for (const std::string& name : wanted.end_effectors) s.add_end_effectors(name);
+  s.set_jacobian(wanted.jacobian);
   return request;
 }
 
@@ -65,7 +69,8 @@ void Client::Impl::on_up(const Handshake& handshake) {
           [this, assembler](const v1::StatePacket& packet, std::uint64_t sequence, std::int64_t receive_ns) {
             on_packet(assembler, packet, sequence, receive_ns);
           },
-          [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); }});
+          [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); },
+          [this](const v1::GrantedPacket& granted) { on_granted(granted); }});
   link->start();
   {
     const std::lock_guard lock(m);
@@ -149,7 +154,9 @@ void Client::Impl::on_down(Error::Kind kind, const std::string& reason, bool fin
     if (armed) disarm_reason = reason;
     armed = false;
     commanded.clear();
+    commanded_joints.clear();
     latest = nullptr;
+    granted_tick = 0;
     known_tick.reset();
   }
   timer.cancel();
@@ -182,6 +189,7 @@ void Client::Impl::adopt_scene(const v1::SceneDescription& description) {
 
 void Client::Impl::forget_tick() {
   const std::lock_guard lock(m);
+  granted_tick = 0;
   known_tick.reset();
   latest = nullptr;
 }
@@ -192,6 +200,7 @@ void Client::Impl::drop_authority(const std::string& why) {
     if (armed) disarm_reason = why;
     armed = false;
     commanded.clear();
+    commanded_joints.clear();
   }
   cv.notify_all();
 }
@@ -274,6 +283,15 @@ void Client::Impl::on_pong(const v1::Pong& pong, std::int64_t receive_ns) {
   }
   const auto call = current_callbacks();
   if (call->ping) call->ping(sample.round_trip_ns, sample.offset_ns);
+}
+
+void Client::Impl::on_granted(const v1::GrantedPacket& granted) {
+  {
+    const std::lock_guard lock(m);
+    if (granted.scene_epoch() != scene->scene_epoch()) return;
+    granted_tick = granted.tick();
+  }
+  cv.notify_all();
 }
 
 void Client::Impl::send_heartbeat() {

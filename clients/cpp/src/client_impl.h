@@ -40,6 +40,7 @@ struct Client::Impl {
   void on_packet(const std::shared_ptr<Assembler>& assembler, const v1::StatePacket& packet, std::uint64_t sequence,
                  std::int64_t receive_ns);
   void on_pong(const v1::Pong& pong, std::int64_t receive_ns);
+  void on_granted(const v1::GrantedPacket& granted);
   void set_up_streams();  // describe, subscribe again, then report the link up
   void finish_up();
   void adopt_scene(const v1::SceneDescription& description);
@@ -88,10 +89,11 @@ struct Client::Impl {
   StatePtr latest;
   std::uint64_t latest_number = 0, returned_number = 0;
   std::uint64_t incomplete = 0;
+  std::uint64_t granted_tick = 0;           // lockstep on a link with faults: up to where the server has run
   std::optional<std::uint64_t> known_tick;  // lockstep: where the last grant ended, unless the world was moved since
   std::vector<Claim> claims;
   bool armed = false;
-  std::set<std::uint32_t> commanded;
+  std::set<std::uint32_t> commanded, commanded_joints;
   std::deque<Verdict> verdicts;
 
   struct Callbacks {
@@ -120,5 +122,6 @@ struct Client::Impl {
 v1::Request subscribe_request(const Subscription& wanted);
 // "crate" -> "body/crate/wrench"; "world" and paths stay.
 std::string full_channel(const std::string& channel);
+void expand_channel(const std::string& channel, const v1::SceneDescription& scene, std::vector<std::string>& out);
 
 }  // namespace tactus::client

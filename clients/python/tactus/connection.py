@@ -21,7 +21,7 @@ from .errors import (
 )
 from .leases import LeaseKeeper
 from .link import Link, make_request
-from .messages import CommandPacket, EventKind, Ping, Pong, ShadowPacket, StatePacket
+from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket
 from .scene import Event, Scene
 from .state import ClockEstimate, VerdictLog
 
@@ -63,6 +63,7 @@ class Connection:
         self._events = collections.deque(maxlen=EVENTS_KEPT)
         self._pending = {}
         self._answered_ping_ns = 0  # send time of the newest ping that was answered
+        self.granted_tick = None  # lockstep on a link with faults: up to where the server has run; None: its links are sound
         self._own_changes = 0
         self._refreshing = False
         self._down_reason = ""
@@ -268,12 +269,20 @@ class Connection:
             try:
                 if kind == wire.STATE:
                     self._take_state(StatePacket.FromString(payload), sequence, received_ns)
+                elif kind == wire.GRANTED:
+                    self._take_granted(GrantedPacket.FromString(payload))
                 elif kind == wire.SHADOW:
                     self._take_shadow(ShadowPacket.FromString(payload))
                 else:
                     self._take_pong(Pong.FromString(payload), received_ns)
             except DecodeError:
                 link.refused["malformed"] += 1
+
+    def _take_granted(self, packet):
+        with self.lock:
+            if packet.scene_epoch == self.scene.scene_epoch:
+                self.granted_tick = packet.tick
+                self.changed.notify_all()
 
     def _take_shadow(self, packet):
         with self.lock:
@@ -291,7 +300,7 @@ class Connection:
             if packet.scene_epoch == self.scene.scene_epoch:
                 for subscription in self.subscriptions:
                     if subscription.id == packet.subscription:
-                        fresh |= subscription.take_packet(packet, sequence, received_ns, self.scene.names)
+                        fresh |= subscription.take_packet(packet, sequence, received_ns, self.scene)
             if fresh:
                 self.changed.notify_all()
 
