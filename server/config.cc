@@ -41,6 +41,16 @@ void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultS
   add(7, &s.keep_order);
 }
 
+void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
+  keys.insert(keys.end(), {
+                              {"black_box.seconds", &o.seconds, 0, 3600},
+                              {"black_box.folder", &o.folder},
+                              {"black_box.memory_bytes", &o.memory_bytes, 1 << 20, 17179869184.0},
+                              {"black_box.files", &o.files, 0, 1e6},
+                              {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
+                          });
+}
+
 std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
@@ -101,15 +111,11 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"web.connections", &n.web.connections, 1, 1000},
       {"web.silence_s", &n.web.silence_s, 2, 3600},
       {"web.stall_s", &n.web.stall_s, 1, 3600},
-      {"black_box.seconds", &c.black_box.seconds, 0, 3600},
-      {"black_box.folder", &c.black_box.folder},
-      {"black_box.memory_bytes", &c.black_box.memory_bytes, 1 << 20, 17179869184.0},
-      {"black_box.files", &c.black_box.files, 0, 1e6},
-      {"black_box.hash_every_ticks", &c.black_box.hash_every_ticks, 0, 1e9},
       {"link.seed", &n.link_seed, 0, 4294967295.0},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
+  add_black_box_keys(keys, c.black_box);
   add_link_keys(keys, "link.up.", n.link_up);
   add_link_keys(keys, "link.down.", n.link_down);
   return keys;
