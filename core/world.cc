@@ -94,6 +94,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   joint_efforts_.resize(model_->joint_v0.size());
   external_efforts_.resize(model_->joint_v0.size());
   if (!model_->robots.empty()) contact_wrenches_.resize(n);
+  external_wrenches_.resize(n);
   last_joint_q_.resize(model_->joint_q0.size());
   for (const Robot& robot : model_->robots) TACTUS_ASSERT(robot.v_count <= std::min(limits.robot_dofs, kMostDofs));
   manifolds_.resize(limits.pairs);

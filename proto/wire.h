@@ -20,7 +20,8 @@ enum class DatagramType : std::uint8_t {
   shadow = 6,
   granted = 7
 };
-inline constexpr std::size_t kCommandRowsMax = 64;  // further bounded by the datagram's size
+inline constexpr std::size_t kCommandRowsMax = 64;  // of wrenches; further bounded by the datagram's size
+inline constexpr std::size_t kJointRowsMax = 128;
 inline constexpr std::uint32_t kDeadlineDefaultUs = 20'000, kDeadlineCapUs = 200'000;
 inline constexpr std::uint32_t kReplayWindow = 64, kVerdictsRepeated = 8;
 

@@ -51,10 +51,30 @@ void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
                           });
 }
 
+// Sizes of a world's memory.
+void add_limit_keys(std::vector<Key>& keys, Limits& l) {
+  const std::initializer_list<Key> limits{
+      {"limits.bodies", &l.bodies, 1, 16384},
+      {"limits.shapes", &l.shapes, 1, 65536},
+      {"limits.pairs", &l.pairs, 1, 262144},
+      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
+      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
+      {"limits.patches_per_pair", &l.patches_per_pair, 1, 8},
+      {"limits.mesh_points_per_pair", &l.mesh_points_per_pair, 64, 1 << 20},
+      {"limits.mesh_file_bytes", &l.mesh_file_bytes, 1024, 4294967296.0},
+      {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
+      {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
+      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
+      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
+      {"limits.problem_rows", &l.problem_rows, 64, 4096},
+      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
+  };
+  keys.insert(keys.end(), limits);
+}
+
 std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
-  Limits& l = n.limits;
   const auto rate = [&n](ContactModelKind kind) { return &n.rates.hz[static_cast<std::size_t>(kind)]; };
   std::vector<Key> keys{
       {"network.listen", &n.listen},
@@ -81,20 +101,6 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"limits.link_datagrams", &n.link_datagrams, 1, 65536},
       {"limits.command_rows", &c.command_rows, 64, 65536},
       {"limits.published_contacts", &c.published_contacts, 0, 65536},
-      {"limits.bodies", &l.bodies, 1, 16384},
-      {"limits.shapes", &l.shapes, 1, 65536},
-      {"limits.pairs", &l.pairs, 1, 262144},
-      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
-      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
-      {"limits.patches_per_pair", &l.patches_per_pair, 1, 8},
-      {"limits.mesh_points_per_pair", &l.mesh_points_per_pair, 64, 1 << 20},
-      {"limits.mesh_file_bytes", &l.mesh_file_bytes, 1024, 4294967296.0},
-      {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
-      {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
-      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
-      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
-      {"limits.problem_rows", &l.problem_rows, 64, 4096},
-      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
       {"model.penalty.rate_hz", rate(ContactModelKind::penalty), 0, 10000},
       {"model.deepest.rate_hz", rate(ContactModelKind::deepest), 0, 10000},
       {"model.lcp.rate_hz", rate(ContactModelKind::lcp), 1, 10000},
@@ -112,10 +118,16 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"web.silence_s", &n.web.silence_s, 2, 3600},
       {"web.stall_s", &n.web.stall_s, 1, 3600},
       {"link.seed", &n.link_seed, 0, 4294967295.0},
+      {"joints.missed_command", &n.joint_missed},
+      {"joints.tolerance_ticks", &n.joint_channel.tolerance_ticks, 0, 1e6},
+      {"joints.fault_ticks", &n.joint_channel.fault_ticks, 0, 1e6},
+      {"joints.ramp_s", &n.joint_channel.ramp, 0, 1},
+      {"joints.cutoff_hz", &n.joint_channel.cutoff, 0, 1e6},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
   add_black_box_keys(keys, c.black_box);
+  add_limit_keys(keys, n.limits);
   add_link_keys(keys, "link.up.", n.link_up);
   add_link_keys(keys, "link.down.", n.link_down);
   return keys;
@@ -198,7 +210,8 @@ void read_config(const std::string& path, ServerConfig& config) {
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, link, black_box, web, log");
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, joints, link, black_box, "
+           "web, log");
     }
     read_table(path, table_name, *table, keys);
   }
@@ -260,10 +273,18 @@ void finish_config(ServerConfig& c) {
   bool known = false;
   for (const char* level : kLevels) known = known || c.log_level == level;
   TACTUS_REQUIRE(known, "log.level: found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
+  known = false;
+  for (const MissedPolicy p :
+       {MissedPolicy::hold, MissedPolicy::extrapolate, MissedPolicy::ramp, MissedPolicy::brake}) {
+    if (c.net.joint_missed != to_string(p)) continue;
+    c.net.joint_channel.missed = p;
+    known = true;
+  }
+  TACTUS_REQUIRE(
+      known, "joints.missed_command: found '" + c.net.joint_missed + "', expected hold, extrapolate, ramp or brake");
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
-  c.black_box.priority = std::max(0, c.net.priority - 1);
 }
 
 std::string find_shipped(const std::string& relative) {

@@ -50,6 +50,7 @@ net::LoadedScene load_first_scene(const ServerConfig& config, const std::string&
                            config.net.limits,
                            config.net.rate_hz,
                            net::solver_options(config.net)};
+  request.joint_channel = config.net.joint_channel;
   if (!config.model.empty()) request.set.emplace_back("model", config.model);
   return net::load(request);
 }

@@ -50,9 +50,15 @@ struct BlackBoxOptions {
   std::string reason, file, csv;
   bool black_box = false;
 };
+
+struct JointsOptions {
+  std::vector<std::string> names;  // robots, robot/joint; empty: all
+  std::string recover;
+  bool take_over = false;
+};
 struct LatencyOptions {
   double seconds = 5, rate_hz = 1000;
-  std::string body;
+  std::string body, robot;
   bool lockstep = false, take_over = false;
 };
 struct DoctorOptions {
@@ -63,6 +69,7 @@ struct DoctorOptions {
 int run_status(const Common& common);
 int run_scenes(const Common& common, const ScenesOptions& options);
 int run_watch(const Common& common, const WatchOptions& options);
+int run_joints(const Common& common, const JointsOptions& options);
 int run_push(const Common& common, const PushOptions& options);
 int run_claim(const Common& common, const ClaimOptions& options);
 int run_step(const Common& common, const WorldOptions& options);

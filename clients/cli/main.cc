@@ -57,6 +57,13 @@ void add_looking(CLI::App& app, Chosen& chosen) {
   sub->add_option("--seconds", watch->seconds, "stop after so long (default: at Ctrl-C)")
       ->check(CLI::NonNegativeNumber);
 
+  auto joints = std::make_shared<JointsOptions>();
+  sub = add(app, chosen, "joints", "Joints of robots: where they are, what acts on them, what was missed",
+            "  tactus joints\n  tactus joints arm/elbow --json\n  tactus joints --recover arm", run_joints, joints);
+  sub->add_option("names", joints->names, "robots or robot/joint (default: all)");
+  sub->add_option("--recover", joints->recover, "clear the latched fault of this robot first");
+  sub->add_flag("--take-over", joints->take_over, "take the leases from their holder")->needs("--recover");
+
   auto scenes = std::make_shared<ScenesOptions>();
   sub = add(app, chosen, "scenes", "Lists the scenes the server can show; with --load, shows one",
             "  tactus scenes\n  tactus scenes --load pile --set n=64", run_scenes, scenes);
@@ -167,7 +174,8 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   auto latency = std::make_shared<LatencyOptions>();
   CLI::App* sub =
       add(app, chosen, "latency", "Round trips and state age beside a bare UDP echo of the same rate; moves nothing",
-          "  tactus latency\n  tactus latency --lockstep\n  tactus latency --seconds 30 --rate-hz 500 --host 10.0.0.2 "
+          "  tactus latency\n  tactus latency --lockstep\n  tactus latency --robot arm\n  tactus latency --seconds 30 "
+          "--rate-hz 500 --host 10.0.0.2 "
           "--token-file key",
           run_latency, latency);
   sub->add_option("--seconds", latency->seconds, "how long (default 5)")->check(CLI::Range(0.1, 86400.0));
@@ -176,9 +184,12 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   sub->add_option("--body", latency->body,
                   "body to send zero wrenches to (default: the first one free); with --lockstep: to subscribe to "
                   "(default: all)");
+  sub->add_option("--robot", latency->robot,
+                  "control this robot by torques instead, once a tick, beside a ping-pong; it is held where it is");
   CLI::Option* lockstep = sub->add_flag("--lockstep", latency->lockstep,
                                         "measure grants of one tick instead; takes \"world\", and the world advances");
-  sub->add_flag("--take-over", latency->take_over, "take the lease \"world\" from its holder")->needs(lockstep);
+  sub->add_flag("--take-over", latency->take_over, "take the lease \"world\", or the robot's, from its holder");
+  lockstep->excludes("--robot");
 
   auto doctor = std::make_shared<DoctorOptions>();
   doctor->program = program;

@@ -189,7 +189,7 @@ std::uint32_t load_robots(const Sweep& s) noexcept {
     tree.velocities(s.state);
     tree.mass_matrix();
     if (start_sweep(tick.model, s.state, tree, parameters.gravity_W, tick.drives + tree.robot().first_v, tick.applied,
-                    s.h, stop, tick.arena, s.robots[i])) {
+                    s.h, stop, tick.arena, s.robots[i], tick.model.substeps)) {
       continue;
     }
     s.robots[i].tree = nullptr;

@@ -9,6 +9,8 @@ namespace tactus {
 namespace {
 
 constexpr double kTolerance = kLcpTolerance;
+constexpr std::uint32_t kFewRows = 64;
+constexpr int kTurns = 30;  // of a pyramid's axes
 constexpr int kRounds = 8;  // of contacts whose slip turns
 constexpr std::uint32_t kSweeps = 400;
 constexpr std::uint64_t kFlops = 400'000'000;  // of all dense methods on one island
@@ -69,7 +71,8 @@ void LcpForces::judge(Job& job) noexcept {
     const ProblemContact& contact = job.problem.contact(i);
     Vec3 c = velocity(job.problem, contact, job.u) + contact.b;
     c[0] += contact.compliance * job.p[i][0];
-    given += job.p[i].dot(c);
+    // Slip that turned round is stop_turned()'s.
+    given += contact.law == ContactLaw::sliding ? job.p[i][0] * c[0] : job.p[i].dot(c);
     size += job.p[i].cwiseAbs().dot(contact.b.cwiseAbs());
   }
   if (!(given <= kGiven * size)) job.residual = std::numeric_limits<double>::infinity();
@@ -81,29 +84,32 @@ void LcpForces::newton(Job& job) noexcept {
   judge(job);
 }
 
-// p of the dense problem, where a method solves it; else p stays.
+// p of the dense problem, where a method solves it; else p stays. A pyramid's answer may lie outside of the cone, at a
+// corner: its axes turn to where friction points, and it is solved again from there.
 void LcpForces::dense(Job& job, bool qp, bool warm) noexcept {
-  if (!rows_.load(job.problem, job.island)) return;
-  const LcpProblem lcp = rows_.view();
-  rows_.to_rows(job.problem, job.island, job.p, z_.data());
-  LcpResult result;
-  if (qp) {
-    result = qp_.solve(lcp, z_.data());
-  } else {
+  for (int turn = 0; turn < kTurns; ++turn) {
+    if (!rows_.load(job.problem, job.island)) return;
+    const LcpProblem lcp = rows_.view();
+    rows_.to_rows(job.problem, job.island, job.p, z_.data());
     LcpSolverOptions options;
-    options.common.warm = warm;
+    options.common.warm = warm || turn > 0;
     options.common.flops_max = kFlops;
-    result = lcp_.solve(lcp, z_.data(), options);
+    const LcpResult result = qp ? qp_.solve(lcp, z_.data()) : lcp_.solve(lcp, z_.data(), options);
+    job.report.iterations += result.pivots;
+    if (result.status != LcpStatus::solved) return;
+    rows_.from_rows(job.problem, job.island, z_.data(), job.p);
+    bool outside = false;
+    for (const std::uint32_t i : job.island.contacts) {
+      ProblemContact& contact = job.problem.contact(i);
+      if (contact.rows == 1 || contact.law != ContactLaw::cone) continue;
+      const Eigen::Vector2d t = job.p[i].tail<2>();
+      const double size = t.norm();
+      if (size > contact.mu * job.p[i][0]) contact.slip = t / size, outside = true;
+      job.p[i] = project_contact(contact, disc_, job.p[i], -1);
+    }
+    judge(job);
+    if (!outside || job.residual <= kTolerance) return;
   }
-  job.report.iterations += result.pivots;
-  if (result.status != LcpStatus::solved) return;
-  rows_.from_rows(job.problem, job.island, z_.data(), job.p);
-  // A pyramid's corner lies outside of the cone; its contact is static, or it would have one direction only.
-  for (const std::uint32_t i : job.island.contacts) {
-    ProblemContact& contact = job.problem.contact(i);
-    if (contact.law == ContactLaw::cone) job.p[i] = project_contact(contact, disc_, job.p[i], -1);
-  }
-  judge(job);
 }
 
 // One round with the laws as they are. True: solved.
@@ -120,7 +126,7 @@ bool LcpForces::attempt(Job& job) noexcept {
   }
   job.by_first = true;
   job.residual = std::numeric_limits<double>::infinity();
-  const bool newton_first = job.method == ForceMethod::automatic && !job.painleve && job.fits;
+  const bool newton_first = job.method == ForceMethod::automatic && !job.pivots && job.fits;
   const auto restart = [&] {
     for (const std::uint32_t i : job.island.contacts) job.p[i] = guess_[i];
   };
@@ -221,13 +227,15 @@ LcpReport LcpForces::solve(ContactProblem& problem, ForceMethod method, Vec3* p,
     p[i] = project_contact(problem.contact(i), disc_, p[i], -1);
   }
   for (std::uint32_t k = 0; k < islands_.count(); ++k) {
-    Job job{problem, islands_.island(k), method, p, u, report, false, false, 0, true};
+    Job job{problem, islands_.island(k), method, p, u, report, false, false, false, 0, true};
     job.fits = newton_.shape(problem, islands_, job.island);
     for (const std::uint32_t i : job.island.contacts) {
       const ProblemContact& contact = problem.contact(i);
       job.painleve = job.painleve || (contact.rows == 3 && contact.law == ContactLaw::sliding && contact.mu > 0 &&
                                       sliding_mobility(contact) <= 0);
     }
+    for (const std::uint32_t b : job.island.blocks) job.pivots = job.pivots || problem.block(b).body == kNoBody;
+    job.pivots = job.painleve || (job.pivots && LcpRows::count(problem, job.island) <= kFewRows);
     solve_island(job);
   }
   return report;

@@ -48,6 +48,7 @@ class LcpForces {
     double* u;
     LcpReport& report;
     bool fits;        // Newton's memory
+    bool pivots;      // automatic: pivoting first
     bool painleve;    // a sliding contact's own mobility is not positive
     double residual;  // of p
     bool by_first;    // the first method of the order did it

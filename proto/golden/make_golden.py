@@ -112,6 +112,38 @@ def command():
     return packet
 
 
+def add_joints(packet):
+    packet.status_bits = m.Status.ROBOT_FAULT
+    for joint, bits in ((3, m.JointBit.COMMANDED | m.JointBit.HELD), (4_000_000_000, m.JointBit.FAULT)):
+        packet.joint_id.append(joint)
+        packet.joint.extend([0.5, -1.25, 40.0, -0.0625])
+        packet.joint_bits.append(bits)
+        packet.joint_missed.append(7)
+    packet.sensor_id.extend([0, 2])
+    packet.sensor.extend([0.5, -1.25, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6])
+    packet.end_effector_id.append(9)
+    packet.end_effector.extend([0.25 * i for i in range(19)])
+    packet.jacobian_end_effector.extend([9, 9])
+    packet.jacobian_dof.extend([0, 6])
+    packet.jacobian.extend([0, 0.5, 0, 0, 0, 1, -0.25, 0, 0.125, 1, 0, 0])
+    return packet
+
+
+def command_joints():
+    packet = m.CommandPacket(scene_epoch=EPOCH, client_send_ns=(1 << 62) + 7, deadline_us=5_000, expected_tick=1003, joint_id=[3, 5, 6])
+    packet.joint_mode.extend([m.JointMode.EFFORT, m.JointMode.POSITION, m.JointMode.RELEASE])
+    packet.joint_value.extend([-12.5, 1.0 / 3, 0])
+    packet.joint_rate.extend([0, 0.125, 0])
+    return packet
+
+
+def command_robot():
+    packet = m.CommandPacket(scene_epoch=EPOCH, client_send_ns=(1 << 62) + 8, body_id=[1], robot=1, joint_mode=[m.JointMode.VELOCITY])
+    packet.wrench.extend([1, 2, 3, 4, 5, 6])
+    packet.joint_value.extend([0.5 * i for i in range(7)])
+    return packet
+
+
 def control_frames(what, direction, replies):
     """Frames of one direction in order: those before the key exists have no mac, the others count from 0."""
     frames, counter = [], 0
@@ -201,6 +233,9 @@ def golden():
         "state_part_0_of_2": datagram("first part of a tick", "STATE", 6, state(1003, range(0, 9), part=0, parts=2)),
         "state_part_1_of_2": datagram("second part of the same tick", "STATE", 7, state(1003, range(9, 12), part=1, parts=2)),
         "command": datagram("two rows, world and body frame, off the mass centre", "COMMAND", 8, command()),
+        "state_joints": datagram("joints, sensors, an end effector and two columns of its Jacobian", "STATE", 13, add_joints(state(1004, [1]))),
+        "command_joints": datagram("three joints: an effort, a position with its rate, a release", "COMMAND", 14, command_joints()),
+        "command_robot": datagram("a wrench and seven rates for a whole robot", "COMMAND", 15, command_robot()),
         "command_heartbeat": datagram("no rows", "COMMAND", 9, heartbeat),
         "ping": datagram("", "PING", 10, ping),
         "pong": datagram("", "PONG", 11, pong),

@@ -61,9 +61,14 @@ void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
     if (tell) send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
     if (l.channel == kWorldChannel) continue;
     Command command;
-    command.kind = Command::Kind::drop_channel;
+    const JointIndex joint = scene.joint_of(l.channel);
+    command.kind = joint == kNone ? Command::Kind::drop_channel : Command::Kind::drop_joint;
     command.epoch = scene.epoch;
-    command.row.body = l.channel - 1;
+    if (joint == kNone) {
+      command.row.body = l.channel - 1;
+    } else {
+      command.joint.joint = joint;
+    }
     tick.post(command);
   }
 }
@@ -88,7 +93,9 @@ std::string Hub::client_name(ClientSlot client) {
 
 void Hub::scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank) {
   // Told in the terms of the old scene: its names, its epoch. Nothing is left to drop: the tick has dropped it all.
-  for (const LostChannel& l : authority.set_bodies(static_cast<std::uint32_t>(world.model().bodies.size())))
+  const auto bodies = static_cast<std::uint32_t>(world.model().bodies.size());
+  const auto joints = static_cast<std::uint32_t>(world.model().joints.size());
+  for (const LostChannel& l : authority.set_bodies(bodies, joints))
     send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
   scene.set(world, std::move(name), epoch, std::move(blank));
   sessions.for_each([](Session& session) { session.subscriptions.clear(); });

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/dynamics/robot_drive.h"
 #include "core/limits.h"
 #include "proto/wire.h"
 #include "server/session/link_faults.h"
@@ -44,6 +45,8 @@ struct NetOptions {
   bool shadow_rate_chosen = false;
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
   WebOptions web;
+  ChannelOptions joint_channel;  // of joints for which the scene says nothing
+  std::string joint_missed = "hold";
   std::string build;
   std::string config_text;  // every setting in force, for recordings
 };

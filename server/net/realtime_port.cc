@@ -49,7 +49,39 @@ bool from_client(wire::DatagramType type) {
   return type == wire::DatagramType::command || type == wire::DatagramType::ping || type == wire::DatagramType::grant;
 }
 
+// Rows for a whole robot: its commanded joints in order, one value each.
+Refusal name_joints(const SceneView& scene, CommandDatagram& command) {
+  if (command.robot == 0) return {};
+  if (command.epoch != scene.epoch) return {v1::VERDICT_REFUSED_STALE_EPOCH, 0};
+  const std::uint32_t robot = command.robot - 1;
+  if (robot >= scene.model().robots.size()) return {v1::VERDICT_REFUSED_UNKNOWN_JOINT, command.rows};
+  const std::span<const DrivenJoint> joints = scene.world->driven_joints(robot);
+  if (joints.size() != command.joint_rows || joints.empty()) return {v1::VERDICT_REFUSED_WRONG_COUNT, command.rows};
+  for (std::uint32_t k = 0; k < command.joint_rows; ++k) command.joint[k].joint = joints[k].drive.joint;
+  return {};
+}
+
 // The tick room's numbers are the wire's.
+static_assert(static_cast<int>(Verdict::late) == v1::VERDICT_LATE &&
+              static_cast<int>(Verdict::held) == v1::VERDICT_HELD &&
+              static_cast<int>(Verdict::extrapolated) == v1::VERDICT_EXTRAPOLATED &&
+              static_cast<int>(Verdict::ramped) == v1::VERDICT_RAMPED &&
+              static_cast<int>(Verdict::braked) == v1::VERDICT_BRAKED &&
+              static_cast<int>(Verdict::held) + static_cast<int>(MissedPolicy::brake) == v1::VERDICT_BRAKED);
+static_assert(static_cast<int>(Verdict::not_finite) == v1::VERDICT_REFUSED_NOT_FINITE &&
+              static_cast<int>(Verdict::out_of_range) == v1::VERDICT_REFUSED_OUT_OF_RANGE &&
+              static_cast<int>(Verdict::unknown_joint) == v1::VERDICT_REFUSED_UNKNOWN_JOINT &&
+              static_cast<int>(Verdict::wrong_count) == v1::VERDICT_REFUSED_WRONG_COUNT &&
+              static_cast<int>(Verdict::no_gains) == v1::VERDICT_REFUSED_NO_GAINS &&
+              static_cast<int>(Verdict::fault) == v1::VERDICT_REFUSED_FAULT);
+static_assert(kStatusRobotFault == std::uint32_t{v1::STATUS_ROBOT_FAULT});
+static_assert(kJointCommanded == std::uint32_t{v1::JOINT_COMMANDED} && kJointHeld == std::uint32_t{v1::JOINT_HELD} &&
+              kJointExtrapolated == std::uint32_t{v1::JOINT_EXTRAPOLATED} &&
+              kJointSafe == std::uint32_t{v1::JOINT_SAFE} && kJointFault == std::uint32_t{v1::JOINT_FAULT} &&
+              kJointEffortLimited == std::uint32_t{v1::JOINT_EFFORT_LIMITED} &&
+              kJointRateLimited == std::uint32_t{v1::JOINT_RATE_LIMITED} &&
+              kJointVelocityLimited == std::uint32_t{v1::JOINT_VELOCITY_LIMITED} &&
+              kJointFiltered == std::uint32_t{v1::JOINT_FILTERED});
 static_assert(static_cast<int>(Verdict::applied) == v1::VERDICT_APPLIED &&
               static_cast<int>(Verdict::clamped) == v1::VERDICT_CLAMPED);
 static_assert(static_cast<int>(Verdict::superseded) == v1::VERDICT_SUPERSEDED &&
@@ -165,30 +197,43 @@ void RealtimePort::take_command(Session& session, std::uint64_t sequence, std::s
 void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& header,
                                   std::span<const std::uint8_t> payload, std::uint64_t now) {
   hub_.record->received(session.name(), header.sequence, payload, now);
-  Refusal refusal = decoder_.decode(payload, wrench_);
-  if (refusal.code != v1::VERDICT_REFUSED_MALFORMED) session.saw_datagram(header.sequence, wrench_.client_send_ns, now);
+  Refusal refusal = decoder_.decode(payload, command_);
+  if (refusal.code != v1::VERDICT_REFUSED_MALFORMED)
+    session.saw_datagram(header.sequence, command_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
-    if (wrench_.rows == 0) return;  // heartbeat
-    refusal = authorise(session, wrench_, now);
+    if (command_.rows + command_.joint_rows + command_.robot == 0) return;  // heartbeat
+    refusal = name_joints(hub_.scene, command_);
+    if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, now);
   }
   if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
-  for (std::uint32_t i = 0; i < wrench_.rows; ++i) {
-    Command& c = rows_[i];
-    c.kind = Command::Kind::wrench;
-    c.last_row = i + 1 == wrench_.rows;
-    c.client = session.slot();
-    c.epoch = wrench_.epoch;
-    c.row_index = i;
-    c.ticket = header.sequence;
-    c.received_ns = now;
-    c.deadline_us = wrench_.deadline_us;
-    c.row = wrench_.row[i];
-  }
-  if (!hub_.tick.push_wrench({rows_.data(), wrench_.rows}))
+  const std::uint32_t rows = fill_rows(session, header.sequence, now);
+  if (!hub_.tick.push_wrench({rows_.data(), rows}))
     refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
 }
 
-Refusal RealtimePort::authorise(const Session& session, const WrenchDatagram& command, std::uint64_t now) const {
+std::uint32_t RealtimePort::fill_rows(const Session& session, std::uint64_t sequence, std::uint64_t now) {
+  const std::uint32_t rows = command_.rows + command_.joint_rows;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    Command& c = rows_[i];
+    c.kind = i < command_.rows ? Command::Kind::wrench : Command::Kind::joint;
+    c.last_row = i + 1 == rows;
+    c.client = session.slot();
+    c.epoch = command_.epoch;
+    c.row_index = i;
+    c.ticket = sequence;
+    c.received_ns = now;
+    c.deadline_us = command_.deadline_us;
+    c.expected_tick = command_.expected_tick;
+    if (i < command_.rows) {
+      c.row = command_.row[i];
+    } else {
+      c.joint = command_.joint[i - command_.rows];
+    }
+  }
+  return rows;
+}
+
+Refusal RealtimePort::authorise(const Session& session, const CommandDatagram& command, std::uint64_t now) const {
   if (command.epoch != hub_.scene.epoch) return {v1::VERDICT_REFUSED_STALE_EPOCH, 0};
   const std::vector<Body>& bodies = hub_.scene.model().bodies;
   for (std::uint32_t i = 0; i < command.rows; ++i) {
@@ -198,6 +243,21 @@ Refusal RealtimePort::authorise(const Session& session, const WrenchDatagram& co
     if (hub_.authority.holds(session.slot(), 1 + b, now)) continue;
     return {hub_.authority.is_held(1 + b, now) ? v1::VERDICT_REFUSED_LEASED_BY_OTHER : v1::VERDICT_REFUSED_NOT_LEASED,
             i};
+  }
+  return authorise_joints(session, command, now);
+}
+
+Refusal RealtimePort::authorise_joints(const Session& session, const CommandDatagram& command,
+                                       std::uint64_t now) const {
+  const SceneView& scene = hub_.scene;
+  for (std::uint32_t k = 0; k < command.joint_rows; ++k) {
+    const std::uint32_t item = command.rows + k;
+    const JointRow& row = command.joint[k];
+    if (const auto code = scene.check_joint(row)) return {code, item};
+    const Channel channel = scene.joint_channel(row.joint);
+    if (hub_.authority.holds(session.slot(), channel, now)) continue;
+    const bool held = hub_.authority.is_held(channel, now);
+    return {held ? v1::VERDICT_REFUSED_LEASED_BY_OTHER : v1::VERDICT_REFUSED_NOT_LEASED, item};
   }
   return {};
 }
@@ -303,7 +363,9 @@ void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const St
     const ContactRow& row = slot.contacts[i];
     if (spec.has_body[row.body_a] != 0 || spec.has_body[row.body_b] != 0) contact_rows_.push_back(i);
   }
-  PacketSource source{slot, spec, session.verdicts(), session.echo(), contact_rows_};
+  end_effectors_.find(hub_.scene.model(), spec, slot);
+  const PacketSource source{
+      slot, spec, session.verdicts(), session.echo(), contact_rows_, end_effectors_.rows(), end_effectors_.columns()};
   if (session.framed) return publish_framed(session, source);
   plan_packets(source, plan_);
   const auto parts = static_cast<std::uint32_t>(plan_.size());

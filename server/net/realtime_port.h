@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/net/datagram.h"
+#include "server/net/end_effectors.h"
 #include "server/net/hub.h"
 #include "server/net/state_encoder.h"
 
@@ -57,7 +58,10 @@ class RealtimePort {
             std::uint64_t now);
   void handle_command(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                       std::uint64_t now);
-  [[nodiscard]] Refusal authorise(const Session& session, const WrenchDatagram& command, std::uint64_t now) const;
+  [[nodiscard]] Refusal authorise(const Session& session, const CommandDatagram& command, std::uint64_t now) const;
+  [[nodiscard]] Refusal authorise_joints(const Session& session, const CommandDatagram& command,
+                                         std::uint64_t now) const;
+  [[nodiscard]] std::uint32_t fill_rows(const Session& session, std::uint64_t sequence, std::uint64_t now);
   void handle_ping(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                    std::uint64_t now);
   void handle_grant(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
@@ -86,9 +90,10 @@ class RealtimePort {
   std::array<std::uint8_t, 2048> in_{};
   std::array<std::uint8_t, wire::kDatagramMax> out_{};
   DatagramDecoder decoder_;
-  WrenchDatagram wrench_;
-  std::array<Command, wire::kCommandRowsMax> rows_{};
+  CommandDatagram command_;
+  std::array<Command, wire::kCommandRowsMax + wire::kJointRowsMax> rows_{};
   std::vector<std::uint32_t> contact_rows_;
+  EndEffectors end_effectors_;
   std::vector<PacketRange> plan_;
   std::vector<std::uint8_t> framed_;  // one payload for a WebSocket client
   v1::ShadowPacket shadow_;

@@ -57,6 +57,11 @@ void set_parameter(const Exchange& x, const v1::SetParameter& request);
 // requests_view.cc
 void take_command(const Exchange& x, std::uint64_t sequence, const std::string& packet);
 void get_mesh(const Exchange& x, const v1::GetMesh& request);
+// requests_robot.cc
+// Joints, sensors and end effectors of a subscription; false: says which name is unknown.
+[[nodiscard]] bool find_robot_parts(const Exchange& x, const v1::Subscribe& request, SubscriptionSpec& spec);
+void set_joint_options(const Exchange& x, const v1::SetJointOptions& request);
+void recover_fault(const Exchange& x, const v1::RecoverFault& request);
 
 // requests_lease.cc
 void acquire_lease(const Exchange& x, const v1::AcquireLease& request);

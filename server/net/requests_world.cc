@@ -8,8 +8,8 @@
 
 #include "core/check.h"
 #include "server/net/lockstep.h"
-#include "server/net/record_desk.h"
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/net/requests.h"
 #include "server/realtime/rights.h"
 
@@ -75,6 +75,7 @@ void load_scene(const Exchange& x, const v1::LoadScene& request) {
   if (!entry) return x.error(v1::ERROR_NOT_FOUND, "no scene '" + request.name() + "'; ListScenes names them");
   LoadRequest load_request{entry->name,        entry->path,         {},         request.seed(),
                            hub.options.limits, hub.options.rate_hz, hub.solvers};
+  load_request.joint_channel = hub.options.joint_channel;
   for (const v1::Parameter& p : request.parameters()) load_request.set.emplace_back(p.key(), p.value());
   hub.loading = true;
   asio::post(hub.loader, [x, load_request, cpu = tick_cpu(hub)] {

@@ -53,6 +53,11 @@ LoadedScene load(const LoadRequest& request) {
   out.name = request.name;
   out.source = {request.path, read_text(request.path), options.set, request.seed};
   out.world = std::make_unique<World>(std::move(model), request.limits);
+  for (std::uint32_t r = 0; r < out.world->model().robots.size(); ++r) {
+    for (const DrivenJoint& joint : out.world->driven_joints(r)) {
+      if (!joint.drive.has_channel) out.world->set_joint_options(joint.drive.joint, request.joint_channel);
+    }
+  }
   out.blank = out.world->state();
   const World& world = *out.world;
   require_rates(request.solvers, world.model().step);

@@ -44,6 +44,7 @@ struct LoadRequest {
   Limits limits;
   double rate_hz = 0;  // > 0: replaces the scene's step
   SolverOptions solvers;
+  ChannelOptions joint_channel{};
 };
 
 // Reads and builds. Throws InputError. Any thread.

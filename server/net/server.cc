@@ -125,6 +125,16 @@ void NetServer::on_event(const Notice& notice) {
   switch (notice.kind) {
     case Notice::Kind::channel_expired:
       return hub_.broadcast(v1::Event::COMMANDS_EXPIRED, "body/" + body + "/wrench");
+    case Notice::Kind::joint_expired:
+      return hub_.broadcast(v1::Event::COMMANDS_EXPIRED,
+                            hub_.scene.channel_name(hub_.scene.joint_channel(notice.joint)));
+    case Notice::Kind::robot_fault: {
+      const std::vector<Robot>& robots = hub_.scene.model().robots;
+      const std::string robot = notice.robot < robots.size() ? robots[notice.robot].name : std::string("?");
+      spdlog::warn("robot '{}' has latched a fault at tick {}: too many commands were missed", robot, notice.tick);
+      hub_.broadcast(v1::Event::ROBOT_FAULT, robot);
+      return record_.latched("robot-" + robot);
+    }
     case Notice::Kind::body_frozen:
       spdlog::warn("body '{}' became non-finite at tick {} and stands at its last good pose", body, notice.tick);
       hub_.broadcast(v1::Event::BODY_FROZEN, body);

@@ -20,7 +20,7 @@ struct TickLink {
   // bodies and contacts: what a state slot holds. commands: rows that may wait for one tick.
   TickLink(std::uint32_t bodies, std::uint32_t contacts, std::uint32_t command_rows)
       : commands(command_rows),
-        notices(4 * (static_cast<std::size_t>(command_rows) + bodies)),
+        notices(4 * static_cast<std::size_t>(command_rows) + 8 * static_cast<std::size_t>(bodies)),
         states(bodies, contacts),
         wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     TACTUS_ASSERT(wake_fd >= 0);

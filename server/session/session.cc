@@ -23,7 +23,7 @@ void Session::add_verdict(const VerdictRecord& verdict) noexcept {
   verdict_count_ = std::min(verdict_count_ + 1, verdicts_.size());
   TACTUS_ASSERT(verdict.code < kVerdictCodes);
   ++counters.by_code[verdict.code];
-  if (verdict.code == 1 || verdict.code == 2) {
+  if (verdict.code == 1 || verdict.code == 2 || verdict.code == 5) {
     ++counters.commands_applied;
     command_age_ns.record(std::uint64_t{1000} * verdict.age_us);
   } else if (verdict.code >= 10) {

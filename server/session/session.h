@@ -22,7 +22,7 @@ namespace tactus {
 // As in server/realtime/messages.h; repeated here so that this room needs no other.
 using ClientSlot = std::uint16_t;
 
-inline constexpr std::size_t kVerdictCodes = 20;  // proto VerdictCode, all below this
+inline constexpr std::size_t kVerdictCodes = 32;  // proto VerdictCode, all below this
 
 // One row of proto's verdict columns.
 struct VerdictRecord {
@@ -38,6 +38,13 @@ struct SubscriptionSpec {
   bool velocity = false, wrench = false, contacts = false, single_precision = false, shadow = false;
   std::uint32_t decimation = 1;
   std::uint32_t contacts_every = 1;  // of the states that are sent
+  std::vector<JointIndex> joints;    // ascending
+  struct Sensor {
+    std::uint32_t id, first, count;  // its values in StateSlot::sensors
+  };
+  std::vector<Sensor> sensors;               // ascending
+  std::vector<std::uint32_t> end_effectors;  // into Model::frames, ascending
+  bool jacobian = false;
 };
 
 class Subscriber {
@@ -105,7 +112,7 @@ class Session {
   HistogramData command_age_ns;
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
   std::unique_ptr<FaultyLinks> faults;  // null: none
-  bool framed = false;  // states go in frames of its control conversation (WebSocket), not in datagrams
+  bool framed = false;                  // states go in frames of its control conversation (WebSocket), not in datagrams
 
  private:
   ClientSlot slot_;

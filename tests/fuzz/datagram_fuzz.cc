@@ -19,7 +19,7 @@ void check_vector(const std::array<double, 3>& x, double limit) {
   for (const double value : x) require(std::isfinite(value) && std::abs(value) <= limit);
 }
 
-void check(const net::WrenchDatagram& command) {
+void check(const net::CommandDatagram& command) {
   require(command.rows <= wire::kCommandRowsMax);
   require(command.deadline_us > 0 && command.deadline_us <= wire::kDeadlineCapUs);
   for (std::uint32_t i = 0; i < command.rows; ++i) {
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::size_t skipped = size > wire::kHeaderBytes + wire::kMacBytes ? wire::kHeaderBytes : 0;
   const std::span<const std::uint8_t> payload(data + skipped, size - skipped - (skipped > 0 ? wire::kMacBytes : 0));
-  static net::WrenchDatagram command;
+  static net::CommandDatagram command;
   if (decoder.decode(payload, command).code == v1::VERDICT_NONE) check(command);
   net::PingDatagram ping;
   decoder.decode(payload, ping);

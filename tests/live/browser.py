@@ -67,7 +67,7 @@ class Page:
     def summary(self):
         return self.do("evaluate", script="tactus.summary()")
 
-    def wait(self, condition, timeout_s=60):
+    def wait(self, condition, timeout_s=120):
         """Until a condition on `s`, the summary, holds in the page."""
         return self.do("wait", script=f"(() => {{ const s = tactus.summary(); return {condition}; }})()", timeout_ms=1000 * timeout_s)
 

@@ -26,6 +26,10 @@ v1::Request subscribe_request(const Subscription& wanted) {
   s.set_contacts(wanted.contacts);
   s.set_single_precision(wanted.single_precision);
   s.set_decimation(wanted.decimation);
+  for (const std::string& name : wanted.joints) s.add_joints(name);
+  for (const std::string& name : wanted.sensors) s.add_sensors(name);
+  for (const std::string& name : wanted.end_effectors) s.add_end_effectors(name);
+  s.set_jacobian(wanted.jacobian);
   return request;
 }
 
@@ -150,6 +154,7 @@ void Client::Impl::on_down(Error::Kind kind, const std::string& reason, bool fin
     if (armed) disarm_reason = reason;
     armed = false;
     commanded.clear();
+    commanded_joints.clear();
     latest = nullptr;
     granted_tick = 0;
     known_tick.reset();
@@ -195,6 +200,7 @@ void Client::Impl::drop_authority(const std::string& why) {
     if (armed) disarm_reason = why;
     armed = false;
     commanded.clear();
+    commanded_joints.clear();
   }
   cv.notify_all();
 }

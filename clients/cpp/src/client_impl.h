@@ -93,7 +93,7 @@ struct Client::Impl {
   std::optional<std::uint64_t> known_tick;  // lockstep: where the last grant ended, unless the world was moved since
   std::vector<Claim> claims;
   bool armed = false;
-  std::set<std::uint32_t> commanded;
+  std::set<std::uint32_t> commanded, commanded_joints;
   std::deque<Verdict> verdicts;
 
   struct Callbacks {
@@ -122,5 +122,6 @@ struct Client::Impl {
 v1::Request subscribe_request(const Subscription& wanted);
 // "crate" -> "body/crate/wrench"; "world" and paths stay.
 std::string full_channel(const std::string& channel);
+void expand_channel(const std::string& channel, const v1::SceneDescription& scene, std::vector<std::string>& out);
 
 }  // namespace tactus::client

@@ -115,9 +115,10 @@ void Quality::on_state(const State& state, std::uint32_t decimation, std::uint64
 }
 
 void Quality::on_verdict(const Verdict& verdict) {
-  success_.push(verdict.applied());
+  success_.push(verdict.in_time());
   if (verdict.code == v1::VERDICT_APPLIED) ++counts_.applied;
   if (verdict.code == v1::VERDICT_CLAMPED) ++counts_.clamped;
+  if (verdict.code == v1::VERDICT_LATE) ++counts_.late;
   if (verdict.code == v1::VERDICT_SUPERSEDED) ++counts_.superseded;
   if (verdict.code == v1::VERDICT_EXPIRED) ++counts_.expired;
   if (verdict.code == v1::VERDICT_NONE) ++counts_.unanswered;

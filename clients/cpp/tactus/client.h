@@ -14,8 +14,9 @@
 // Error(usage)); latest(), link(), clock() and send() are allowed there. run(), next() and advance() are for one thread
 // at a time. Errors: the constructor and requests throw Error. send() and run() never throw: they return a status.
 // Safety: a command dies at its deadline (20 ms unless stated). The end of run(), disarm() and the destructor send a
-// zero command to every body that was commanded. After a lost link, a lost lease or a new scene the client is disarmed:
-// it reconnects and subscribes again by itself, but sends no command until user code calls arm() again.
+// zero command to every body that was commanded, and release joints to their safe states. After a lost link, a lost
+// lease or a new scene the client is disarmed: it reconnects and subscribes again by itself, but sends no command until
+// user code calls arm() again.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,7 @@ class Client {
   // --- The scene
   std::shared_ptr<const v1::SceneDescription> scene() const;  // as last described
   std::uint32_t body(const std::string& name) const;  // id, this epoch; throws Error(usage) with the names there are
+  Robot robot(const std::string& name) const;         // throws Error(usage) with the names there are
   v1::SceneList list_scenes();
   v1::SceneDescription describe_scene();
   v1::SceneDescription load_scene(const std::string& name,
@@ -93,6 +95,10 @@ class Client {
   std::vector<Verdict> take_verdicts();              // those not yet taken, oldest first; keeps at most 4,096
   void on_verdict(std::function<void(const Verdict&)> callback);
   Report run(const Loop& loop);
+  // --- Joints. Channels "joint/ROBOT/JOINT", "joint/ROBOT/*". How those named (robots or robot/joint) take commands; a
+  // robot whose fault has latched takes them again after recover(). Both need the leases of the joints, or "world".
+  void set_joint_options(const std::vector<std::string>& joints, const JointOptions& options);
+  void recover(const std::string& robot);
 
   // --- The world. All but snapshot and statistics need the lease "world".
   void pause();

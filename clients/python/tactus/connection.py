@@ -300,7 +300,7 @@ class Connection:
             if packet.scene_epoch == self.scene.scene_epoch:
                 for subscription in self.subscriptions:
                     if subscription.id == packet.subscription:
-                        fresh |= subscription.take_packet(packet, sequence, received_ns, self.scene.names)
+                        fresh |= subscription.take_packet(packet, sequence, received_ns, self.scene)
             if fresh:
                 self.changed.notify_all()
 

@@ -51,9 +51,14 @@ LinkFaultsReply = _message_class("LinkFaultsReply")
 VerdictCode = _enum_class("VerdictCode", "VERDICT_", "VerdictCode")
 ErrorCode = _enum_class("ErrorCode", "ERROR_", "ErrorCode")
 WrenchFrame = _enum_class("WrenchFrame", "WRENCH_", "WrenchFrame")
+JointMode = _enum_class("JointMode", "JOINT_", "JointMode")
 EventKind = _enum_class("EventKind", "", "Event.Kind")
 _STATUS_VALUES = _POOL.FindEnumTypeByName("tactus.v1.StatusBit").values
 Status = enum.IntFlag("Status", {v.name.removeprefix("STATUS_"): v.number for v in _STATUS_VALUES if v.number})
+
+
+_JOINT_BITS = _POOL.FindEnumTypeByName("tactus.v1.JointBit").values
+JointBit = enum.IntFlag("JointBit", {v.name.removeprefix("JOINT_"): v.number for v in _JOINT_BITS if v.number})
 
 
 def verdict_name(code: int) -> str:

@@ -128,12 +128,12 @@ class Subscription:
             self._shadows.append(ShadowState([self._shadow_parts[i] for i in sorted(self._shadow_parts)], names))
             self._shadow_parts = {}
 
-    def take_packet(self, packet, sequence: int, received_ns: int, names: dict) -> bool:
+    def take_packet(self, packet, sequence: int, received_ns: int, scene) -> bool:
         """Receive thread, lock held: true when a state became complete."""
         packets = self._assembler.add(packet, sequence)
         if packets is None:
             return False
-        self._latest = State(packets, received_ns, names)
+        self._latest = State(packets, received_ns, scene.names, scene)
         if len(self._queue) == QUEUE_MAX:
             self.dropped += 1
         self._queue.append(self._latest)

@@ -42,6 +42,8 @@ export class Bar {
       text.value = "";
     };
     addEventListener("keydown", (event) => this.onKey(event));
+    // A button that was clicked gives the keys back: space is pause, not that button again.
+    addEventListener("click", (event) => { if (event.detail > 0) (event.target as HTMLElement).closest("button")?.blur(); });
   }
 
   private onKey(event: KeyboardEvent): void {

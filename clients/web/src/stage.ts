@@ -27,6 +27,8 @@ export class Stage {
   readonly renderer: THREE.WebGLRenderer;
   dirty = true;
   private drawn_ms = 0;
+  private cost_ms = 0;
+  private drawing = false;
   private readonly sun = new THREE.DirectionalLight("#fff6e8", 2.2);
   private readonly hemisphere = new THREE.HemisphereLight("#ffffff", "#8d93a0", 1.2);
   private theme: "light" | "dark" = "light";
@@ -118,8 +120,13 @@ export class Stage {
 
   draw(now_ms: number): void {
     this.controls.update();
-    if (!this.dirty || (this.software && now_ms < this.drawn_ms + SOFTWARE_FRAME_MS)) return;
+    if (this.software && this.drawing) {  // the browser asks for the next frame when the last one is on its way: that long it took
+      this.drawing = false;
+      this.cost_ms += 0.3 * (now_ms - this.drawn_ms - this.cost_ms);
+    }
+    if (!this.dirty || (this.software && now_ms < this.drawn_ms + Math.min(600, SOFTWARE_FRAME_MS + this.cost_ms))) return;
     this.drawn_ms = now_ms;
+    this.drawing = true;
     this.dirty = false;
     this.renderer.render(this.world, this.camera);
   }

@@ -14,7 +14,7 @@ async function open({ page, url, width = 1280, height = 800, dark = false }) {
   opened.on("pageerror", (error) => said.push(String(error)));
   opened.on("console", (message) => { if (message.type() === "error") said.push(message.text()); });
   pages.set(page, { opened, said });
-  await opened.goto(url, { waitUntil: "domcontentloaded" });
+  await opened.goto(url, { waitUntil: "domcontentloaded", timeout: 120000 });
 }
 
 // From (x, y) to (x + dx, y + dy), held there for a while; modifiers such as ["Shift"].
@@ -46,7 +46,7 @@ async function act(command) {
     case "press": return page.keyboard.press(command.key);
     case "click": return page.click(command.selector);
     case "choose": return page.selectOption(command.selector, command.value);
-    case "shot": await page.screenshot({ path: command.path, clip: command.clip }); return true;
+    case "shot": await page.screenshot({ path: command.path, clip: command.clip, timeout: 120000 }); return true;
     case "said": return said.splice(0);
     case "close": return page.context().close();
     default: throw new Error(`found op ${command.op}`);
