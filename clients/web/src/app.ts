@@ -22,6 +22,12 @@ const MARKS: [number, string, boolean][] = [
   [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
 ];
 
+/** The link of whoever commands, other clients first. */
+function commanderOf(statistics: Statistics | null, self: string) {
+  const all = (statistics?.clients ?? []).filter((c) => c.quality && c.quality.cycles > 0n);
+  return (all.find((c) => c.name !== self) ?? all[0])?.quality;
+}
+
 function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6).toString(36)}`; }
 
 export class App {
@@ -269,6 +275,9 @@ export class App {
     } catch { return; }
     this.plots.add("link", this.newest?.simTimeS ?? 0, [this.roundTrip_ms, this.statesSeen]);
     this.statesSeen = 0;
+    const commander = commanderOf(this.statistics, this.connection.name);
+    if (commander) this.plots.add("quality", this.newest?.simTimeS ?? 0, [100 * commander.successRate, 100 * commander.lostUp]);
+    this.bar.clients(this.statistics?.clients ?? [], this.connection.name);
     this.showStatus();
     await this.thin().catch(() => undefined);
   }
