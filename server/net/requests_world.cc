@@ -8,8 +8,8 @@
 
 #include "core/check.h"
 #include "server/net/lockstep.h"
-#include "server/net/record_desk.h"
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/net/requests.h"
 #include "server/realtime/rights.h"
 

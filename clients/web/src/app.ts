@@ -216,7 +216,7 @@ export class App {
 
   private takeState(scene: Scene, packet: StatePacket): void {
     if (packet.subscription !== this.subscription) return;
-    const first = this.newest === null;
+    const first = this.newest === null, last = this.newest;
     this.newest = packet;
     this.fresh = true;
     ++this.statesSeen;
@@ -227,6 +227,8 @@ export class App {
       this.push.tool.size_m = this.contacts.size_m * 1.6;
     }
     const t = packet.simTimeS;
+    if (last && t < last.simTimeS) this.plots.clear();  // reset or restored: time begins anew
+    if (last && t === last.simTimeS) return;
     this.plots.add("beat", t, [packet.wakeLateUs, packet.workUs]);
     this.plots.add("penetration", t, [1e3 * packet.penetrationMaxM]);
     this.plots.add("energy", t, [packet.kineticEnergyJ]);
