@@ -71,7 +71,8 @@ Around look_around(client::Client& client) {
   out.scene = statistics.scene();
   out.model = statistics.model();
   out.clients = statistics.clients_size();
-  for (const auto& lease : client.list_leases().leases()) {
+  const v1::LeaseList leases = client.list_leases();
+  for (const auto& lease : leases.leases()) {
     if (lease.channel() == "world")
       out.world_holder = lease.client();
     else

@@ -139,13 +139,14 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
   out.set_name(session.name());
   out.set_session(session.id());
   out.set_address(hub_.realtime->address(session.slot()));
-  if (const auto c = hub_.connection(session.slot()); c && out.address().empty()) out.set_address(c->address());
+  const auto connection = hub_.connection(session.slot());
+  if (connection && out.address().empty()) out.set_address(connection->address());
   out.set_role("control");
   out.set_commands_received(session.counters.commands_received);
   out.set_commands_applied(session.counters.commands_applied);
   out.set_commands_refused(session.counters.commands_refused);
   out.set_packets_sent(session.counters.packets_sent);
-  out.set_packets_dropped(session.counters.packets_dropped);
+  out.set_packets_dropped(session.counters.packets_dropped + (connection ? connection->states_replaced() : 0));
   out.set_sequence_gaps(session.window.gaps());
   for (int code = v1::VERDICT_SUPERSEDED; code <= v1::VerdictCode_MAX; ++code) {
     const std::uint64_t count = session.counters.by_code[static_cast<std::size_t>(code)];
