@@ -19,7 +19,8 @@ inline constexpr double kPointMax = 1e3;   // [m]
 
 struct WrenchDatagram {
   std::uint32_t epoch = 0, deadline_us = 0, rows = 0;
-  std::uint64_t client_send_ns = 0, expected_tick = 0;
+  std::uint64_t client_send_ns = 0, expected_tick = 0, client_recv_ns = 0;
+  std::uint32_t states_received = 0, states_lost = 0;
   std::array<WrenchRow, wire::kCommandRowsMax> row;
 };
 struct PingDatagram {

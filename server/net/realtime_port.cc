@@ -157,6 +157,9 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
   if (refusal.code != v1::VERDICT_REFUSED_MALFORMED) session.saw_datagram(header.sequence, wrench_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
     if (wrench_.rows == 0) return;  // heartbeat
+    session.saw_command({wrench_.expected_tick, wrench_.client_recv_ns, wrench_.client_send_ns, wrench_.states_received,
+                         wrench_.states_lost},
+                        now);
     refusal = authorise(session, wrench_, now);
   }
   if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
@@ -269,11 +272,15 @@ void RealtimePort::publish(const StateSlot& slot) {
       muted = muted || (answer.mute_before && f.tick < answer.until);
       forced = forced || f.tick == answer.until;
     }
+    bool sent = false;
     for (const auto& subscriber : session.subscriptions) {
       const bool due = subscriber->due(f.tick, f.beat, f.advanced || hub_.tick.lockstep());
-      if (forced || (due && !muted)) publish_to(session, *subscriber, slot);
+      if (forced || (due && !muted)) publish_to(session, *subscriber, slot), sent = true;
       if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
     }
+    if (sent && f.advanced)
+      session.sent_tick(
+          {f.tick, last_send_ns_, f.ticks_missed, 1e6 * hub_.scene.model().step, f.wake_late_us, f.work_us});
   });
   release_due();
 }
@@ -285,12 +292,14 @@ void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const St
     const ContactRow& row = slot.contacts[i];
     if (spec.has_body[row.body_a] != 0 || spec.has_body[row.body_b] != 0) contact_rows_.push_back(i);
   }
-  const PacketSource source{slot, spec, session.verdicts(), session.echo(), contact_rows_};
+  const PacketSource source{slot,           spec,          session.verdicts(),
+                            session.echo(), contact_rows_, static_cast<std::uint32_t>(session.window.gaps())};
   plan_packets(source, plan_);
   const auto parts = static_cast<std::uint32_t>(plan_.size());
   for (std::uint32_t part = 0; part < parts; ++part) {
+    last_send_ns_ = now_ns();
     const std::size_t length =
-        encode_packet(source, plan_[part], part, parts, now_ns(), out_.data() + wire::kHeaderBytes);
+        encode_packet(source, plan_[part], part, parts, last_send_ns_, out_.data() + wire::kHeaderBytes);
     send(session, wire::DatagramType::state, length);
   }
 }

@@ -22,6 +22,7 @@ struct PacketSource {
   std::span<const VerdictRecord> verdicts;
   Echo echo;
   std::span<const std::uint32_t> contact_rows;  // of slot.contacts, those to send
+  std::uint32_t up_lost = 0;                    // datagrams of this client
 };
 
 // Rows of one packet: a range of spec.bodies and of contact_rows.

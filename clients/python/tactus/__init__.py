@@ -28,7 +28,7 @@ from .errors import (
 )
 from .leases import Lease
 from .lockstep import Lockstep, LockstepError
-from .messages import ErrorCode, EventKind, Status, VerdictCode, WrenchFrame
+from .messages import ErrorCode, EventKind, LinkCause, Status, VerdictCode, WrenchFrame
 from .scene import Body, Event, LeaseEntry, Scene, Snapshot
 from .state import BodyState, Contact, State, Verdict
 from .subscription import Subscription
