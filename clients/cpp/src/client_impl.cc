@@ -78,6 +78,8 @@ void Client::Impl::on_up(const Handshake& handshake) {
     realtime = link;
     tracker = {};
     quality = {};
+    quality.set_period_s(handshake.step_s);
+    figures = {};
     clock = {};
     incomplete = 0;
     subscription = 0;
@@ -180,6 +182,7 @@ void Client::Impl::adopt_scene(const v1::SceneDescription& description) {
     const std::lock_guard lock(m);
     changed = up && description.scene_epoch() != scene->scene_epoch();
     scene = std::make_shared<v1::SceneDescription>(description);
+    quality.set_period_s(description.step_s());
     ids.clear();
     for (const auto& body : description.bodies()) ids[body.name()] = body.id();
   }
@@ -326,6 +329,7 @@ void Client::Impl::beat() {
       std::uint64_t sequence = 0;
       link->send(wire::DatagramType::ping, ping, sequence);
     }
+    if (beats % 50 == 0) refresh_figures();
     if (now - heartbeat_ns > 250 * kMillisecond) send_heartbeat();
     if (now - renewed_ns > options.lease.count() * kMillisecond / 3) renew_leases();
     const std::int64_t heard_ns = session.last_received_ns();
@@ -339,6 +343,18 @@ void Client::Impl::beat() {
       return session.close("the server has not answered for " + std::to_string(options.link_timeout.count()) + " ms");
     beat();
   });
+}
+
+// Outside the lock: percentiles take longer than a control loop should wait.
+void Client::Impl::refresh_figures() {
+  auto meter = std::make_unique<LinkMeter>();
+  {
+    const std::lock_guard lock(m);
+    *meter = quality.meter();
+  }
+  LinkFigures fresh = meter->figures();
+  const std::lock_guard lock(m);
+  figures = std::move(fresh);
 }
 
 void Client::Impl::renew_leases() {

@@ -48,6 +48,7 @@ struct Client::Impl {
   void beat();  // timer: heartbeat, ping, lease renewal, liveness
   void renew_leases();
   void send_heartbeat();
+  void refresh_figures();
 
   // --- any thread
   Outcome ask(v1::Request request, std::chrono::milliseconds timeout);
@@ -80,6 +81,7 @@ struct Client::Impl {
   std::shared_ptr<Realtime> realtime;
   VerdictTracker tracker;
   Quality quality;
+  LinkFigures figures;  // as computed last
   ClockFilter clock;
   std::shared_ptr<const v1::SceneDescription> scene = std::make_shared<v1::SceneDescription>();
   std::unordered_map<std::string, std::uint32_t> ids;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "proto/link_quality.h"
+
 namespace tactus::client {
 
 using Vec3 = std::array<double, 3>;
@@ -165,6 +167,7 @@ struct State {
   std::vector<JacobianColumn> jacobian;
   std::uint32_t contact_count = 0, contacts_dropped = 0;
   double penetration_max_m = 0, kinetic_energy_j = 0, work_us = 0, wake_late_us = 0;
+  std::uint32_t up_lost = 0;  // of our datagrams up to echo_sequence, those that never reached the server so far
 
   // The body with this id, or null when it is not in the subscription. O(log N).
   const BodyState* find(std::uint32_t id) const;
@@ -277,6 +280,10 @@ struct Link {
   double age_us = 0;  // start of the newest state's tick to now, by the clock estimate
   std::uint64_t states = 0, states_lost = 0, states_incomplete = 0, packets_lost = 0, packets_refused = 0;
   VerdictCounts verdicts;
+  // Whose fault it is when cycles are missed: the times of this program, of the link in each direction and of the
+  // server, shares, likely cause and one sentence (proto/link_quality.h). Renewed twice a second while run() runs, at
+  // once by Client::link().
+  LinkFigures quality;
 
   // One sentence: what is wrong and on which side, or that all is well.
   std::string explain() const;
