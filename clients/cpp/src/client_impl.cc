@@ -26,6 +26,7 @@ v1::Request subscribe_request(const Subscription& wanted) {
   s.set_contacts(wanted.contacts);
   s.set_single_precision(wanted.single_precision);
   s.set_decimation(wanted.decimation);
+  s.set_shadow(wanted.shadow);
   return request;
 }
 
@@ -59,13 +60,17 @@ Client::Impl::~Impl() {
 void Client::Impl::on_up(const Handshake& handshake) {
   // An assembler of its own for each connection: a packet of the old one cannot reach the new one.
   auto assembler = std::make_shared<Assembler>();
+  auto shadows = std::make_shared<ShadowAssembler>();
   auto link = std::make_shared<Realtime>(
       io, handshake.realtime, handshake.key, handshake.session,
       Realtime::Handlers{
           [this, assembler](const v1::StatePacket& packet, std::uint64_t sequence, std::int64_t receive_ns) {
             on_packet(assembler, packet, sequence, receive_ns);
           },
-          [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); }});
+          [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); },
+          [this, shadows](const v1::ShadowPacket& packet, std::int64_t receive_ns) {
+            on_shadow(*shadows, packet, receive_ns);
+          }});
   link->start();
   {
     const std::lock_guard lock(m);
@@ -250,6 +255,19 @@ void Client::Impl::on_packet(const std::shared_ptr<Assembler>& assembler, const 
   cv.notify_all();
   const auto call = current_callbacks();
   if (call->state) call->state(state);
+}
+
+void Client::Impl::on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns) {
+  const ShadowPtr complete = assembler.add(packet, receive_ns);
+  if (!complete) return;
+  {
+    const std::lock_guard lock(m);
+    shadow = complete;
+    shadow_returned = false;
+  }
+  cv.notify_all();
+  const auto call = current_callbacks();
+  if (call->shadow) call->shadow(complete);
 }
 
 void Client::Impl::deliver(const std::vector<Verdict>& judged) {

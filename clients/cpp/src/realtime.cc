@@ -50,14 +50,17 @@ void Realtime::drain() {
 void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   wire::DatagramHeader header;
   const bool good = wire::read_header({in_.data(), size}, header) == wire::HeaderError::none &&
-                    (header.type == wire::DatagramType::state || header.type == wire::DatagramType::pong) &&
+                    (header.type == wire::DatagramType::state || header.type == wire::DatagramType::pong ||
+                     header.type == wire::DatagramType::shadow) &&
                     header.session == session_ && opener_.open_datagram(in_.data(), size) &&
                     window_.accept(header.sequence);
   const std::uint8_t* body = in_.data() + wire::kHeaderBytes;
   const int length = static_cast<int>(size) - static_cast<int>(wire::kHeaderBytes + wire::kMacBytes);
   v1::Pong pong;
-  const bool decoded = good && (header.type == wire::DatagramType::state ? packet_.ParseFromArray(body, length)
-                                                                         : pong.ParseFromArray(body, length));
+  google::protobuf::MessageLite* message = &pong;
+  if (header.type == wire::DatagramType::state) message = &packet_;
+  if (header.type == wire::DatagramType::shadow) message = &shadow_;
+  const bool decoded = good && message->ParseFromArray(body, length);
   lost_.store(window_.lost(), std::memory_order_relaxed);
   if (!decoded) {
     refused_.fetch_add(1, std::memory_order_relaxed);
@@ -65,6 +68,8 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   }
   if (header.type == wire::DatagramType::state)
     handlers_.state(packet_, header.sequence, receive_ns);
+  else if (header.type == wire::DatagramType::shadow)
+    handlers_.shadow(shadow_, receive_ns);
   else
     handlers_.pong(pong, receive_ns);
 }
