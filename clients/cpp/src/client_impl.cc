@@ -30,6 +30,7 @@ v1::Request subscribe_request(const Subscription& wanted) {
   for (const std::string& name : wanted.sensors) s.add_sensors(name);
   for (const std::string& name : wanted.end_effectors) s.add_end_effectors(name);
   s.set_jacobian(wanted.jacobian);
+  s.set_shadow(wanted.shadow);
   return request;
 }
 
@@ -63,6 +64,7 @@ Client::Impl::~Impl() {
 void Client::Impl::on_up(const Handshake& handshake) {
   // An assembler of its own for each connection: a packet of the old one cannot reach the new one.
   auto assembler = std::make_shared<Assembler>();
+  auto shadows = std::make_shared<ShadowAssembler>();
   auto link = std::make_shared<Realtime>(
       io, handshake.realtime, handshake.key, handshake.session,
       Realtime::Handlers{
@@ -70,7 +72,10 @@ void Client::Impl::on_up(const Handshake& handshake) {
             on_packet(assembler, packet, sequence, receive_ns);
           },
           [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); },
-          [this](const v1::GrantedPacket& granted) { on_granted(granted); }});
+          [this](const v1::GrantedPacket& granted) { on_granted(granted); },
+          [this, shadows](const v1::ShadowPacket& packet, std::int64_t receive_ns) {
+            on_shadow(*shadows, packet, receive_ns);
+          }});
   link->start();
   {
     const std::lock_guard lock(m);
@@ -262,6 +267,19 @@ void Client::Impl::on_packet(const std::shared_ptr<Assembler>& assembler, const 
   cv.notify_all();
   const auto call = current_callbacks();
   if (call->state) call->state(state);
+}
+
+void Client::Impl::on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns) {
+  const ShadowPtr complete = assembler.add(packet, receive_ns);
+  if (!complete) return;
+  {
+    const std::lock_guard lock(m);
+    shadow = complete;
+    shadow_returned = false;
+  }
+  cv.notify_all();
+  const auto call = current_callbacks();
+  if (call->shadow) call->shadow(complete);
 }
 
 void Client::Impl::deliver(const std::vector<Verdict>& judged) {

@@ -180,6 +180,21 @@ struct State {
 };
 using StatePtr = std::shared_ptr<const State>;
 
+// How far the live model is from the shadow model at one body, after one of the shadow's steps from the same state.
+struct ShadowRow {
+  std::uint32_t id = 0;
+  double position_m = 0, angle_rad = 0, velocity_m_per_s = 0,
+         force_n = 0;  // lengths of differences, proto/realtime.proto
+};
+struct Shadow {
+  std::uint32_t scene_epoch = 0, subscription = 0;
+  std::uint64_t tick = 0;                    // end of the interval
+  std::uint32_t ticks = 0;                   // its length
+  std::int64_t send_ns = 0, receive_ns = 0;  // server clock, client clock
+  std::vector<ShadowRow> bodies;             // ascending id
+};
+using ShadowPtr = std::shared_ptr<const Shadow>;
+
 enum class Frame : std::uint32_t {
   world = 0,  // components in W
   body = 1,   // components in B; they turn with the body while the command is held
@@ -326,6 +341,7 @@ struct Subscription {
   // Robots, robot/joint or "*"; robots, robot/sensor or "*"; robot/link. With these, no body comes unless named.
   std::vector<std::string> joints{}, sensors{}, end_effectors{};
   bool jacobian = false;  // of the end effectors
+  bool shadow = false;    // comparisons with the shadow model, while there is one
 };
 
 // How channels of joints take commands (control.proto, JointOptions). Limits: 0 = none.
