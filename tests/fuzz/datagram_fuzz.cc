@@ -30,6 +30,14 @@ void check(const net::CommandDatagram& command) {
     require(row.frame <= v1::WRENCH_BODY);
     for (std::uint32_t j = 0; j < i; ++j) require(command.row[j].body != row.body);
   }
+  require(command.joint_rows <= wire::kJointRowsMax);
+  for (std::uint32_t i = 0; i < command.joint_rows; ++i) {
+    const JointRow& row = command.joint[i];
+    require(std::isfinite(row.value) && std::abs(row.value) <= net::kJointMax);
+    require(std::isfinite(row.rate) && std::abs(row.rate) <= net::kJointMax);
+    require(row.kind <= DriveKind::position);
+    require((row.joint == kNone) == (command.robot != 0) || command.robot == 0);
+  }
 }
 
 }  // namespace

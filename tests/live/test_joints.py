@@ -1,4 +1,5 @@
 """Joints: commands, whose they are, how they end, faults, what is refused; the examples; end to end."""
+import json
 import math
 import os
 import subprocess
@@ -257,6 +258,25 @@ def test_options_that_make_no_sense_are_refused(client):
                 client.set_joint_options("arm", **wrong)
     with pytest.raises(KeyError):
         client.set_joint_options("nobody/elbow", fault_ticks=1)
+
+
+def test_the_command_line_shows_joints_and_measures_a_loop(server, client, run_program):
+    """`tactus joints` and a short `tactus latency --robot`; nothing is said of times, but that commands arrive."""
+    tactus_program, host = require_program("tactus"), f"127.0.0.1:{server.port}"
+    done = run_program(tactus_program, "joints", "arm/elbow", "--json", "--host", host)
+    assert done.returncode == 0 and json.loads(done.stdout)["joints"][0]["name"] == "arm/elbow", done.stderr
+    assert run_program(tactus_program, "joints", "nobody", "--host", host).returncode == 1
+    done = run_program(tactus_program, "latency", "--robot", "arm", "--seconds", "2", "--json", "--host", host)
+    result = json.loads(done.stdout)
+    assert done.returncode == 0 and result["joints"] == 7, done.stderr
+    assert result["in_time"] + result["late"] > 0.2 * result["ticks"] > 100, result
+    assert eventually(lambda: client.leases() == [])
+
+
+def test_python_holds_a_rate(client):
+    """A Python loop is served as fast as it goes: every command it sends gets a verdict."""
+    report = client.control_robot("arm", lambda arm, state: [-0.1 * float(v) for v in arm.dq], duration_s=1.0)
+    assert report.commands > 50 and sum(report.verdicts.values()) >= 0.9 * report.commands, report
 
 
 EXAMPLES = [("planar_arm", "computed_torque"), ("mobile_robot", "wheel_velocity"), ("arm_press", "press_box"), ("cart_pole", "balance")]
