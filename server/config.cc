@@ -41,6 +41,16 @@ void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultS
   add(7, &s.keep_order);
 }
 
+void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
+  keys.insert(keys.end(), {
+                              {"black_box.seconds", &o.seconds, 0, 3600},
+                              {"black_box.folder", &o.folder},
+                              {"black_box.memory_bytes", &o.memory_bytes, 1 << 20, 17179869184.0},
+                              {"black_box.files", &o.files, 0, 1e6},
+                              {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
+                          });
+}
+
 // Sizes of a world's memory.
 void add_limit_keys(std::vector<Key>& keys, Limits& l) {
   const std::initializer_list<Key> limits{
@@ -107,11 +117,6 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"web.connections", &n.web.connections, 1, 1000},
       {"web.silence_s", &n.web.silence_s, 2, 3600},
       {"web.stall_s", &n.web.stall_s, 1, 3600},
-      {"black_box.seconds", &c.black_box.seconds, 0, 3600},
-      {"black_box.folder", &c.black_box.folder},
-      {"black_box.memory_bytes", &c.black_box.memory_bytes, 1 << 20, 17179869184.0},
-      {"black_box.files", &c.black_box.files, 0, 1e6},
-      {"black_box.hash_every_ticks", &c.black_box.hash_every_ticks, 0, 1e9},
       {"link.seed", &n.link_seed, 0, 4294967295.0},
       {"joints.missed_command", &n.joint_missed},
       {"joints.tolerance_ticks", &n.joint_channel.tolerance_ticks, 0, 1e6},
@@ -121,6 +126,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
+  add_black_box_keys(keys, c.black_box);
   add_limit_keys(keys, n.limits);
   add_link_keys(keys, "link.up.", n.link_up);
   add_link_keys(keys, "link.down.", n.link_down);
@@ -279,7 +285,6 @@ void finish_config(ServerConfig& c) {
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
-  c.black_box.priority = std::max(0, c.net.priority - 1);
 }
 
 std::string find_shipped(const std::string& relative) {

@@ -21,6 +21,8 @@ struct Common {
 
 struct WatchOptions {
   double seconds = 0;  // 0: until Ctrl-C
+  std::string shadow;  // a model to compare with; "off": end the shadow; empty: leave it as it is
+  double shadow_hz = 0;
 };
 struct PushOptions {
   std::string body;

@@ -37,6 +37,7 @@ std::string status_words(std::uint32_t bits) {
                                                                      {v1::STATUS_UNCONVERGED, "solver unconverged"},
                                                                      {v1::STATUS_BODY_FROZEN, "body frozen"},
                                                                      {v1::STATUS_LATE_TICK, "late tick"},
+                                                                     {v1::STATUS_SOLVE_LATE, "solve late"},
                                                                      {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
                                                                      {v1::STATUS_EXTRAPOLATED, "between solver steps"},
                                                                      {v1::STATUS_SOLVE_LATE, "solver late"},
@@ -52,6 +53,18 @@ std::string status_words(std::uint32_t bits) {
 struct Peak {
   double wake_late_us = 0, work_us = 0;
   std::uint32_t bits = 0;
+  std::uint32_t comparisons = 0;  // with the shadow model
+  client::ShadowRow apart;        // largest of each, of any body; id: whose position
+  void take(const client::Shadow& shadow) {
+    ++comparisons;
+    for (const client::ShadowRow& row : shadow.bodies) {
+      if (row.position_m >= apart.position_m) apart.id = row.id;
+      apart.position_m = std::max(apart.position_m, row.position_m);
+      apart.angle_rad = std::max(apart.angle_rad, row.angle_rad);
+      apart.velocity_m_per_s = std::max(apart.velocity_m_per_s, row.velocity_m_per_s);
+      apart.force_n = std::max(apart.force_n, row.force_n);
+    }
+  }
   void take(const client::State& state) {
     wake_late_us = std::max(wake_late_us, state.wake_late_us);
     work_us = std::max(work_us, state.work_us);
@@ -71,7 +84,8 @@ Around look_around(client::Client& client) {
   out.scene = statistics.scene();
   out.model = statistics.model();
   out.clients = statistics.clients_size();
-  for (const auto& lease : client.list_leases().leases()) {
+  const v1::LeaseList leases = client.list_leases();
+  for (const auto& lease : leases.leases()) {
     if (lease.channel() == "world")
       out.world_holder = lease.client();
     else
@@ -90,9 +104,18 @@ struct Full {
   }
 };
 
+std::string shadow_words(const Peak& peak) {
+  if (peak.comparisons == 0) return "no comparison";
+  char text[160];
+  std::snprintf(text, sizeof text, "%.3g mm (body %u), %.3g rad, %.3g m/s, %.3g N apart at most, %u comparisons",
+                1e3 * peak.apart.position_m, peak.apart.id, peak.apart.angle_rad, peak.apart.velocity_m_per_s,
+                peak.apart.force_n, peak.comparisons);
+  return text;
+}
+
 void print_block(const client::State& s, const client::Link& link, const Peak& peak, const Full& full,
                  const Around& around, double period_us, bool first) {
-  if (!first) std::printf("\x1b[12A");
+  if (!first) std::printf("\x1b[13A");
   const char* clear = "\x1b[K\n";
   std::printf("%s   model %s   %d clients   world held by %s%s", around.scene.c_str(), around.model.c_str(),
               around.clients, around.world_holder.c_str(), clear);
@@ -116,15 +139,17 @@ void print_block(const client::State& s, const client::Link& link, const Peak& p
       static_cast<unsigned long long>(s.ticks_missed), clear);
   std::printf("           %s%s", link.explain().c_str(), clear);
   std::printf("leases     %s%s", around.pushers.empty() ? "no body is driven" : around.pushers.c_str(), clear);
+  std::printf("shadow     %s%s", shadow_words(peak).c_str(), clear);
 }
 
 void print_line(const client::State& s, const client::Link& link, const Peak& peak) {
   std::printf(
       "tick %llu sim %.3f s rtf %.3f work %.0f us wake %.0f us contacts %u deepest %.3g mm received %.0f %% lost %llu "
-      "%s\n",
+      "%s%s%s\n",
       static_cast<unsigned long long>(s.tick), s.sim_time_s, s.real_time_factor, peak.work_us, peak.wake_late_us,
       s.contact_count, 1e3 * s.penetration_max_m, 100 * link.received_rate,
-      static_cast<unsigned long long>(link.states_lost), status_words(peak.bits).c_str());
+      static_cast<unsigned long long>(link.states_lost), status_words(peak.bits).c_str(),
+      peak.comparisons > 0 ? " shadow " : "", peak.comparisons > 0 ? shadow_words(peak).c_str() : "");
 }
 
 void print_json(const client::State& s, const client::Link& link, const Peak& peak) {
@@ -137,6 +162,9 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
   json.field("kinetic_energy_j", s.kinetic_energy_j).field("ticks_missed", s.ticks_missed);
   json.field("state_age_us", link.age_us).field("received_rate", link.received_rate).field("states", link.states);
   json.field("states_lost", link.states_lost).field("lost_in_a_row_max", link.lost_in_a_row_max);
+  json.open('{', "shadow").field("comparisons", peak.comparisons).field("position_m", peak.apart.position_m);
+  json.field("angle_rad", peak.apart.angle_rad).field("velocity_m_per_s", peak.apart.velocity_m_per_s);
+  json.field("force_n", peak.apart.force_n).close('}');
   std::printf("%s\n", json.field("status", status_words(peak.bits)).close('}').text().c_str());
 }
 
@@ -145,7 +173,12 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
 int run_watch(const Common& common, const WatchOptions& options) {
   watch_signals();
   client::Client client(client_options(common, "watch", true));
-  client.subscribe({{}, false, false, false, true, 1});
+  client.subscribe({{}, false, false, false, true, 1, true});
+  if (!options.shadow.empty()) {
+    client.claim({"world"});
+    client.set_shadow(options.shadow == "off" ? "" : options.shadow, options.shadow_hz);
+    client.release();
+  }
   const bool terminal = TACTUS_ISATTY != 0 && !common.json;
   const std::int64_t interval = terminal ? 100'000'000 : 1'000'000'000;
   const std::int64_t start = client::now_ns();
@@ -161,6 +194,7 @@ int run_watch(const Common& common, const WatchOptions& options) {
          (options.seconds <= 0 || static_cast<double>(client::now_ns() - start) < 1e9 * options.seconds)) {
     const client::StatePtr state = client.next(std::chrono::milliseconds(100));
     if (state) peak.take(*state);
+    if (const client::ShadowPtr shadow = client.next_shadow(std::chrono::milliseconds(0))) peak.take(*shadow);
     if (was_up != client.connected()) {
       was_up = !was_up;
       std::fprintf(stderr, "%s\n", was_up ? "connected again" : "the link is down; trying again");

@@ -171,7 +171,8 @@ void visit_point(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
 
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept {
   c.all_active_known = false;
-  c.bodies_rest = a.inv_mass == 0 && b.inv_mass == 0 && a.v.isZero(0) && a.w.isZero(0) && b.v.isZero(0) && b.w.isZero(0);
+  c.bodies_rest =
+      a.inv_mass == 0 && b.inv_mass == 0 && a.v.isZero(0) && a.w.isZero(0) && b.v.isZero(0) && b.w.isZero(0);
   c.at_point = c.count == 1 && c.rolling <= 0;
   if (c.at_point) {
     find_point_mobility(a, b, c);

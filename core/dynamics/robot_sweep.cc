@@ -73,8 +73,8 @@ bool split_drives(RobotSweep& s, double* dv) noexcept {
   return !any || factor(s);
 }
 
-// Forces that go with velocity, taken at the middle of the step: dv is what the velocities are expected to change in it.
-// With those of the start the step is of first order, and a chain that swings gains or loses energy for ever.
+// Forces that go with velocity, taken at the middle of the step: dv is what the velocities are expected to change in
+// it. With those of the start the step is of first order, and a chain that swings gains or loses energy for ever.
 void centre_forces(RobotSweep& s, const State& state, const Vec3& gravity_W, const SpatialForce* F_Bcm_W,
                    const double* dv) noexcept {
   for (DofIndex d = 0; d < s.n; ++d) s.work[d] = s.v[d] + 0.5 * dv[d];

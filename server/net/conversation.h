@@ -28,6 +28,8 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   // takes the place of one that waits. False: this client gets datagrams.
   virtual bool send_realtime(wire::DatagramType, std::uint64_t /*key*/, std::span<const std::uint8_t>) { return false; }
   [[nodiscard]] virtual bool is_framed() const { return false; }
+  // States that a newer one replaced before the client took them.
+  [[nodiscard]] virtual std::uint64_t states_replaced() const { return 0; }
   // Null until the handshake is done, and after the end.
   [[nodiscard]] Session* session() { return closed_ || !slot_ ? nullptr : hub_.sessions.find(*slot_); }
   [[nodiscard]] const std::string& address() const { return address_; }

@@ -202,6 +202,9 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
     session.saw_datagram(header.sequence, command_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
     if (command_.rows + command_.joint_rows + command_.robot == 0) return;  // heartbeat
+    session.saw_command({command_.expected_tick, command_.client_recv_ns, command_.client_send_ns,
+                         command_.states_received, command_.states_lost},
+                        now);
     refusal = name_joints(hub_.scene, command_);
     if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, now);
   }
@@ -346,11 +349,15 @@ void RealtimePort::publish(const StateSlot& slot) {
       muted = muted || (answer.mute_before && f.tick < answer.until);
       forced = forced || f.tick == answer.until;
     }
+    bool sent = false;
     for (const auto& subscriber : session.subscriptions) {
       const bool due = subscriber->due(f.tick, f.beat, f.advanced || hub_.tick.lockstep());
-      if (forced || (due && !muted)) publish_to(session, *subscriber, slot);
+      if (forced || (due && !muted)) publish_to(session, *subscriber, slot), sent = true;
       if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
     }
+    if (sent && f.advanced)
+      session.sent_tick(
+          {f.tick, last_send_ns_, f.ticks_missed, 1e6 * hub_.scene.model().step, f.wake_late_us, f.work_us});
   });
   release_due();
 }
@@ -364,14 +371,21 @@ void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const St
     if (spec.has_body[row.body_a] != 0 || spec.has_body[row.body_b] != 0) contact_rows_.push_back(i);
   }
   end_effectors_.find(hub_.scene.model(), spec, slot);
-  const PacketSource source{
-      slot, spec, session.verdicts(), session.echo(), contact_rows_, end_effectors_.rows(), end_effectors_.columns()};
+  const PacketSource source{slot,
+                            spec,
+                            session.verdicts(),
+                            session.echo(),
+                            contact_rows_,
+                            static_cast<std::uint32_t>(session.window.gaps()),
+                            end_effectors_.rows(),
+                            end_effectors_.columns()};
   if (session.framed) return publish_framed(session, source);
   plan_packets(source, plan_);
   const auto parts = static_cast<std::uint32_t>(plan_.size());
   for (std::uint32_t part = 0; part < parts; ++part) {
+    last_send_ns_ = now_ns();
     const std::size_t length =
-        encode_packet(source, plan_[part], part, parts, now_ns(), out_.data() + wire::kHeaderBytes);
+        encode_packet(source, plan_[part], part, parts, last_send_ns_, out_.data() + wire::kHeaderBytes);
     send(session, wire::DatagramType::state, length);
   }
 }

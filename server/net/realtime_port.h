@@ -98,6 +98,7 @@ class RealtimePort {
   std::vector<std::uint8_t> framed_;  // one payload for a WebSocket client
   v1::ShadowPacket shadow_;
   std::vector<Answer> answers_;
+  std::uint64_t last_send_ns_ = 0;  // of a state
   asio::steady_timer link_timer_;
   std::uint64_t timer_due_ = 0;  // 0: not armed
   bool around_faults_ = false;   // what is sent now is no part of the stream: the answer to a refused grant

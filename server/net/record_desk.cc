@@ -122,6 +122,17 @@ void RecordDesk::done(const Notice& notice, const std::string& text) {
   if (notice.ok && jumps(notice.command)) keyframe_wanted_ = true;
 }
 
+void RecordDesk::note(const std::string& what, const std::string& text, const std::string& client) {
+  if (recorder_ == nullptr) return;
+  v1::Record record;
+  v1::WorldOperation* operation = record.mutable_operation();
+  operation->set_tick(hub_.newest.tick);
+  operation->set_what(what);
+  operation->set_text(text);
+  operation->set_client(client);
+  recorder_->add(std::move(record));
+}
+
 void RecordDesk::published(const StateFrame& frame) {
   if (recorder_ == nullptr || frame.epoch != hub_.scene.epoch) return;
   const bool due = frame.tick < keyframe_tick_ || frame.tick >= keyframe_tick_ + keyframe_ticks_;

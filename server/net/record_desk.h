@@ -33,6 +33,8 @@ class RecordDesk {
   void event(const v1::Event& event);
   // A command of ours that the tick has done. text: what it was about.
   void done(const Notice& notice, const std::string& text);
+  // What a client did that is no command of the tick: its settings of a link, for example.
+  void note(const std::string& what, const std::string& text, const std::string& client);
   // A state was published. In lockstep this thread ticks, and empties the recorder's rings.
   void published(const StateFrame& frame);
   // A fault has latched: a file, unless one was just written.

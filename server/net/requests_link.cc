@@ -1,5 +1,6 @@
 // Faults of clients' links: set, and what they did so far.
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/net/requests.h"
 #include "server/net/statistics.h"
 
@@ -88,6 +89,8 @@ void set_link_faults(const Exchange& x, const v1::SetLinkFaults& request) {
     return x.error(v1::ERROR_BAD_VALUE, "down." + problem);
   x.hub().realtime->flush_links(*session);
   x.hub().set_faults(*session, std::make_unique<FaultyLinks>(request.seed(), up, down, x.hub().options.link_datagrams));
+  x.hub().record->note("set_link_faults", session->name() + ": " + request.ShortDebugString(),
+                       x.hub().client_name(x.client()));
   reply_faults(x, *session);
 }
 

@@ -23,6 +23,7 @@ struct PacketSource {
   std::span<const VerdictRecord> verdicts;
   Echo echo;
   std::span<const std::uint32_t> contact_rows;      // of slot.contacts, those to send
+  std::uint32_t up_lost = 0;                        // datagrams of this client
   std::span<const EndEffectorRow> end_effectors{};  // of spec.end_effectors
   std::span<const JacobianRow> jacobian{};
   std::size_t payload_max = kStatePayloadMax;  // of one packet [bytes]; a WebSocket frame may be longer than a datagram

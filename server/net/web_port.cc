@@ -39,6 +39,9 @@ class WebConnection final : public Conversation {
     leave();
   }
   [[nodiscard]] bool is_framed() const override { return true; }
+  [[nodiscard]] std::uint64_t states_replaced() const override {
+    return gauge_->states_replaced.load(std::memory_order_relaxed);
+  }
 
   bool send_realtime(wire::DatagramType type, std::uint64_t key, std::span<const std::uint8_t> payload) override {
     if (closed_ || closing_) return true;

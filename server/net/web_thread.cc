@@ -52,7 +52,7 @@ struct WebThread::Impl {
     open(listen);
   }
   ~Impl() {
-    clients.clear();
+    // First the context: it says good-bye to each client, which must still be there.
     if (context != nullptr) lws_context_destroy(context);
     for (const WebInbound& in : waiting) {
       delete in.bytes;

@@ -26,9 +26,19 @@ void Session::add_verdict(const VerdictRecord& verdict) noexcept {
   if (verdict.code == 1 || verdict.code == 2 || verdict.code == 5) {
     ++counters.commands_applied;
     command_age_ns.record(std::uint64_t{1000} * verdict.age_us);
+    if (watch) watch->applied(verdict.age_us);
   } else if (verdict.code >= 10) {
     ++counters.commands_refused;
   }
+}
+
+void Session::saw_command(const CommandStamps& stamps, std::uint64_t now_ns) {
+  if (!watch) watch = std::make_unique<LinkWatch>();
+  watch->command(stamps, now_ns);
+}
+
+void Session::sent_tick(const TickStamps& stamps) noexcept {
+  if (watch) watch->tick(stamps, window.accepted(), window.gaps(), counters.commands_refused);
 }
 
 void Session::saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept {

@@ -14,6 +14,7 @@
 #include "proto/seal.h"
 #include "server/metrics/histogram.h"
 #include "server/session/link_faults.h"
+#include "server/session/link_watch.h"
 #include "server/session/rate_cap.h"
 #include "server/session/replay_window.h"
 
@@ -86,6 +87,10 @@ class Session {
   void add_verdict(const VerdictRecord& verdict) noexcept;
   [[nodiscard]] std::span<const VerdictRecord> verdicts() const noexcept { return {verdicts_.data(), verdict_count_}; }
 
+  // A command with rows has come.
+  void saw_command(const CommandStamps& stamps, std::uint64_t now_ns);
+  // The client has been sent the state of a tick.
+  void sent_tick(const TickStamps& stamps) noexcept;
   void saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept;
   [[nodiscard]] const Echo& echo() const noexcept { return echo_; }
   // Streams only to a client that was heard in the last 5 s.
@@ -113,6 +118,7 @@ class Session {
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
   std::unique_ptr<FaultyLinks> faults;  // null: none
   bool framed = false;                  // states go in frames of its control conversation (WebSocket), not in datagrams
+  std::unique_ptr<LinkWatch> watch;     // null: has not commanded yet
 
  private:
   ClientSlot slot_;

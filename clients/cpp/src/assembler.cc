@@ -143,6 +143,7 @@ void read_head(const v1::StatePacket& p, State& state) {
   state.kinetic_energy_j = p.kinetic_energy_j();
   state.work_us = p.work_us();
   state.wake_late_us = p.wake_late_us();
+  state.up_lost = p.up_lost();
 }
 
 }  // namespace

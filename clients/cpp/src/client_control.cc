@@ -152,16 +152,23 @@ void Client::disarm() noexcept {
 SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
   std::shared_ptr<Realtime> link;
   std::shared_ptr<const v1::SceneDescription> description;
+  std::int64_t received_ns = 0;
+  std::uint64_t states = 0;
   {
     const std::lock_guard lock(m);
     if (!up || !realtime) return {SendStatus::not_connected, 0};
     if (!armed && !zero) return {SendStatus::not_armed, 0};
     link = realtime;
     description = scene;
+    received_ns = quality.receive_ns(command.expected_tick);
+    states = quality.states();
   }
   thread_local v1::CommandPacket packet;
   const SendStatus status = encode_command(command, *description, packet);
   if (status != SendStatus::sent) return {status, 0};
+  packet.set_client_recv_ns(static_cast<std::uint64_t>(received_ns));
+  packet.set_states_received(static_cast<std::uint32_t>(states));
+  packet.set_states_lost(static_cast<std::uint32_t>(link->packets_lost()));
   packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
   std::uint64_t sequence = 0;
   const bool judged = !command.empty();  // an empty command is a heartbeat
@@ -169,8 +176,9 @@ SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
     if (!judged) return;
     const std::lock_guard lock(m);
     if (realtime != link) return;
-    tracker.sent(number, now_ns());
-    quality.on_sent();
+    const std::int64_t now = now_ns();
+    tracker.sent(number, now);
+    quality.on_sent(command.expected_tick, now);
     for (const Wrench& row : command.rows) commanded.insert(row.body);
     for (const JointRow& row : command.joints) commanded_joints.insert(row.joint);
   });

@@ -30,6 +30,7 @@ v1::Request subscribe_request(const Subscription& wanted) {
   for (const std::string& name : wanted.sensors) s.add_sensors(name);
   for (const std::string& name : wanted.end_effectors) s.add_end_effectors(name);
   s.set_jacobian(wanted.jacobian);
+  s.set_shadow(wanted.shadow);
   return request;
 }
 
@@ -63,6 +64,7 @@ Client::Impl::~Impl() {
 void Client::Impl::on_up(const Handshake& handshake) {
   // An assembler of its own for each connection: a packet of the old one cannot reach the new one.
   auto assembler = std::make_shared<Assembler>();
+  auto shadows = std::make_shared<ShadowAssembler>();
   auto link = std::make_shared<Realtime>(
       io, handshake.realtime, handshake.key, handshake.session,
       Realtime::Handlers{
@@ -70,7 +72,10 @@ void Client::Impl::on_up(const Handshake& handshake) {
             on_packet(assembler, packet, sequence, receive_ns);
           },
           [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); },
-          [this](const v1::GrantedPacket& granted) { on_granted(granted); }});
+          [this](const v1::GrantedPacket& granted) { on_granted(granted); },
+          [this, shadows](const v1::ShadowPacket& packet, std::int64_t receive_ns) {
+            on_shadow(*shadows, packet, receive_ns);
+          }});
   link->start();
   {
     const std::lock_guard lock(m);
@@ -78,6 +83,8 @@ void Client::Impl::on_up(const Handshake& handshake) {
     realtime = link;
     tracker = {};
     quality = {};
+    quality.set_period_s(handshake.step_s);
+    figures = {};
     clock = {};
     incomplete = 0;
     subscription = 0;
@@ -180,6 +187,7 @@ void Client::Impl::adopt_scene(const v1::SceneDescription& description) {
     const std::lock_guard lock(m);
     changed = up && description.scene_epoch() != scene->scene_epoch();
     scene = std::make_shared<v1::SceneDescription>(description);
+    quality.set_period_s(description.step_s());
     ids.clear();
     for (const auto& body : description.bodies()) ids[body.name()] = body.id();
   }
@@ -261,6 +269,19 @@ void Client::Impl::on_packet(const std::shared_ptr<Assembler>& assembler, const 
   if (call->state) call->state(state);
 }
 
+void Client::Impl::on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns) {
+  const ShadowPtr complete = assembler.add(packet, receive_ns);
+  if (!complete) return;
+  {
+    const std::lock_guard lock(m);
+    shadow = complete;
+    shadow_returned = false;
+  }
+  cv.notify_all();
+  const auto call = current_callbacks();
+  if (call->shadow) call->shadow(complete);
+}
+
 void Client::Impl::deliver(const std::vector<Verdict>& judged) {
   if (judged.empty()) return;
   const auto call = current_callbacks();
@@ -326,6 +347,7 @@ void Client::Impl::beat() {
       std::uint64_t sequence = 0;
       link->send(wire::DatagramType::ping, ping, sequence);
     }
+    if (beats % 50 == 0) refresh_figures();
     if (now - heartbeat_ns > 250 * kMillisecond) send_heartbeat();
     if (now - renewed_ns > options.lease.count() * kMillisecond / 3) renew_leases();
     const std::int64_t heard_ns = session.last_received_ns();
@@ -339,6 +361,18 @@ void Client::Impl::beat() {
       return session.close("the server has not answered for " + std::to_string(options.link_timeout.count()) + " ms");
     beat();
   });
+}
+
+// Outside the lock: percentiles take longer than a control loop should wait.
+void Client::Impl::refresh_figures() {
+  auto meter = std::make_unique<LinkMeter>();
+  {
+    const std::lock_guard lock(m);
+    *meter = quality.meter();
+  }
+  LinkFigures fresh = meter->figures();
+  const std::lock_guard lock(m);
+  figures = std::move(fresh);
 }
 
 void Client::Impl::renew_leases() {

@@ -14,6 +14,7 @@
 #include "clients/cpp/src/link_math.h"
 #include "clients/cpp/src/realtime.h"
 #include "clients/cpp/src/session.h"
+#include "clients/cpp/src/shadow_assembler.h"
 #include "tactus/client.h"
 
 namespace tactus::client {
@@ -41,6 +42,7 @@ struct Client::Impl {
                  std::int64_t receive_ns);
   void on_pong(const v1::Pong& pong, std::int64_t receive_ns);
   void on_granted(const v1::GrantedPacket& granted);
+  void on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns);
   void set_up_streams();  // describe, subscribe again, then report the link up
   void finish_up();
   void adopt_scene(const v1::SceneDescription& description);
@@ -48,6 +50,7 @@ struct Client::Impl {
   void beat();  // timer: heartbeat, ping, lease renewal, liveness
   void renew_leases();
   void send_heartbeat();
+  void refresh_figures();
 
   // --- any thread
   Outcome ask(v1::Request request, std::chrono::milliseconds timeout);
@@ -80,6 +83,7 @@ struct Client::Impl {
   std::shared_ptr<Realtime> realtime;
   VerdictTracker tracker;
   Quality quality;
+  LinkFigures figures;  // as computed last
   ClockFilter clock;
   std::shared_ptr<const v1::SceneDescription> scene = std::make_shared<v1::SceneDescription>();
   std::unordered_map<std::string, std::uint32_t> ids;
@@ -88,6 +92,8 @@ struct Client::Impl {
   std::uint32_t subscription = 0;
   StatePtr latest;
   std::uint64_t latest_number = 0, returned_number = 0;
+  ShadowPtr shadow;  // newest
+  bool shadow_returned = false;
   std::uint64_t incomplete = 0;
   std::uint64_t granted_tick = 0;           // lockstep on a link with faults: up to where the server has run
   std::optional<std::uint64_t> known_tick;  // lockstep: where the last grant ended, unless the world was moved since
@@ -98,6 +104,7 @@ struct Client::Impl {
 
   struct Callbacks {
     std::function<void(const StatePtr&)> state;
+    std::function<void(const ShadowPtr&)> shadow;
     std::function<void(const Verdict&)> verdict;
     std::function<void(const v1::Event&)> event;
     std::function<void(bool, const std::string&)> link;

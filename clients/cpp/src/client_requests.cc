@@ -83,6 +83,13 @@ void Client::set_model(const std::string& name) {
   call(*this, [&](auto& m) { m.mutable_set_model()->set_name(name); });
 }
 
+void Client::set_shadow(const std::string& model, double rate_hz) {
+  call(*this, [&](auto& m) {
+    m.mutable_set_shadow()->set_model(model);
+    m.mutable_set_shadow()->set_rate_hz(rate_hz);
+  });
+}
+
 void Client::set_parameter(const std::string& key, const std::string& value) {
   call(*this, [&](auto& m) {
     m.mutable_set_parameter()->set_key(key);

@@ -61,7 +61,8 @@ SendStatus encode_command(const Command& command, const v1::SceneDescription& sc
     if (rates) packet.add_joint_rate(row.rate);
   }
   const std::size_t room = wire::kDatagramMax - wire::kHeaderBytes - wire::kMacBytes;
-  return packet.ByteSizeLong() + 9 <= room ? SendStatus::sent : SendStatus::too_large;  // 9: client_send_ns
+  // What the sender adds: client_send_ns (9 bytes), client_recv_ns (10), states_received and states_lost (6 each).
+  return packet.ByteSizeLong() + 31 <= room ? SendStatus::sent : SendStatus::too_large;
 }
 
 }  // namespace tactus::client

@@ -78,6 +78,11 @@ class Client {
   StatePtr next(std::chrono::milliseconds timeout);              // newest not yet returned by next(); null on timeout
   void on_state(std::function<void(const StatePtr&)> callback);  // every complete tick, on the io thread
 
+  // Comparisons with the shadow model, when subscribed with `shadow`: next_shadow() gives the newest not yet returned,
+  // null on timeout; on_shadow() each one, on the io thread.
+  ShadowPtr next_shadow(std::chrono::milliseconds timeout);
+  void on_shadow(std::function<void(const ShadowPtr&)> callback);
+
   // --- Leases. A name without '/' (but "world") is short for "body/NAME/wrench".
   void claim(const std::vector<std::string>& channels,
              bool take_over = false);  // all or nothing; renewed until released
@@ -116,6 +121,8 @@ class Client {
   void restore(const std::string& name);         // one kept in the server
   void restore_bytes(const std::string& state);  // Snapshot.state of the same scene
   void set_model(const std::string& name);
+  // A second model on copies of the live state; empty: none. rate_hz 0: the server's setting.
+  void set_shadow(const std::string& model, double rate_hz = 0);
   void set_parameter(const std::string& key, const std::string& value);
   v1::Statistics statistics();
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "proto/link_quality.h"
+
 namespace tactus::client {
 
 using Vec3 = std::array<double, 3>;
@@ -165,6 +167,7 @@ struct State {
   std::vector<JacobianColumn> jacobian;
   std::uint32_t contact_count = 0, contacts_dropped = 0;
   double penetration_max_m = 0, kinetic_energy_j = 0, work_us = 0, wake_late_us = 0;
+  std::uint32_t up_lost = 0;  // of our datagrams up to echo_sequence, those that never reached the server so far
 
   // The body with this id, or null when it is not in the subscription. O(log N).
   const BodyState* find(std::uint32_t id) const;
@@ -176,6 +179,21 @@ struct State {
   const EndEffectorState& end_effector(std::uint32_t link) const;
 };
 using StatePtr = std::shared_ptr<const State>;
+
+// How far the live model is from the shadow model at one body, after one of the shadow's steps from the same state.
+struct ShadowRow {
+  std::uint32_t id = 0;
+  double position_m = 0, angle_rad = 0, velocity_m_per_s = 0,
+         force_n = 0;  // lengths of differences, proto/realtime.proto
+};
+struct Shadow {
+  std::uint32_t scene_epoch = 0, subscription = 0;
+  std::uint64_t tick = 0;                    // end of the interval
+  std::uint32_t ticks = 0;                   // its length
+  std::int64_t send_ns = 0, receive_ns = 0;  // server clock, client clock
+  std::vector<ShadowRow> bodies;             // ascending id
+};
+using ShadowPtr = std::shared_ptr<const Shadow>;
 
 enum class Frame : std::uint32_t {
   world = 0,  // components in W
@@ -277,6 +295,10 @@ struct Link {
   double age_us = 0;  // start of the newest state's tick to now, by the clock estimate
   std::uint64_t states = 0, states_lost = 0, states_incomplete = 0, packets_lost = 0, packets_refused = 0;
   VerdictCounts verdicts;
+  // Whose fault it is when cycles are missed: the times of this program, of the link in each direction and of the
+  // server, shares, likely cause and one sentence (proto/link_quality.h). Renewed twice a second while run() runs, at
+  // once by Client::link().
+  LinkFigures quality;
 
   // One sentence: what is wrong and on which side, or that all is well.
   std::string explain() const;
@@ -319,6 +341,7 @@ struct Subscription {
   // Robots, robot/joint or "*"; robots, robot/sensor or "*"; robot/link. With these, no body comes unless named.
   std::vector<std::string> joints{}, sensors{}, end_effectors{};
   bool jacobian = false;  // of the end effectors
+  bool shadow = false;    // comparisons with the shadow model, while there is one
 };
 
 // How channels of joints take commands (control.proto, JointOptions). Limits: 0 = none.

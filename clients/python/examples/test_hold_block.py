@@ -67,3 +67,12 @@ def test_a_slower_controller_tracks_less_well(sim):
     run = sim.run(controller, seconds=3, bodies=["block"], every=10)
     assert len(run.states) == 301
     run.tracks("block", along_x, within=0.03).loss_below(0.02).no_faults()
+
+
+def test_it_holds_over_a_link_that_loses_and_delays(sim):
+    """Three ticks to the server and up to two more, one command in a hundred lost: the same ones in each run."""
+    link = dict(up=dict(delay_us=3000, jitter_us=2000, loss=0.01), down=dict(delay_us=1000, loss=0.01), seed=7)
+    first, second = (sim.run(controller, seconds=2, bodies=["block"], link=link) for _ in range(2))
+    first.tracks("block", along_x, within=0.04).no_faults().loss_below(0.1)
+    assert first.loss > 0
+    first.same_bits(second)

@@ -29,7 +29,7 @@ from .errors import (
 )
 from .leases import Lease
 from .lockstep import Lockstep, LockstepError
-from .messages import ErrorCode, EventKind, JointBit, JointMode, Status, VerdictCode, WrenchFrame
+from .messages import ErrorCode, EventKind, JointBit, JointMode, LinkCause, Status, VerdictCode, WrenchFrame
 from .robot import Effort, EndEffectorState, Joint, Position, Robot, RobotCommand, RobotState, Velocity
 from .scene import Body, Event, LeaseEntry, Scene, Snapshot
 from .state import BodyState, Contact, State, Verdict

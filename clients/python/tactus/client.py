@@ -16,7 +16,7 @@ from .errors import NotArmed, TimedOut
 from .leases import Lease, channel_name, expand_channels, wrench_channel
 from .link import Link
 from .lockstep import Lockstep
-from .messages import CommandPacket, LinkFaultsReply, Statistics, WrenchFrame
+from .messages import CommandPacket, LinkFaultsReply, LinkQuality, Statistics, WrenchFrame
 from .robot import RobotCommand, fill_joints
 from .scene import LeaseEntry, Scene, Snapshot
 from .state import State, Verdict
@@ -154,6 +154,13 @@ class Client:
                 sum(s.incomplete for s in connection.subscriptions), sum(s.dropped for s in connection.subscriptions),
                 dict(connection.verdicts.counts), self.round_trip_s, self.clock_offset_s,
             )  # fmt: skip
+
+    @property
+    def quality(self) -> LinkQuality:
+        """Why did my cycle miss? The server's LinkQuality of this client (control.proto): success rate, times of this program, of the
+        link in each direction and of the server, apart, `cause` (a tactus.LinkCause) and `explanation`, one sentence. Asks the server."""
+        session = self.connection.link.session
+        return next((c.quality for c in self.statistics().clients if c.session == session), LinkQuality())
 
     def events(self) -> list:
         """Events since the last call, oldest first: LINK_LOST, RECONNECTED, SCENE_CHANGED, LEASE_LOST, COMMANDS_EXPIRED ..."""

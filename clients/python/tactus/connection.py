@@ -29,6 +29,7 @@ HEARTBEAT_S = 0.5
 UPKEEP_S = 0.2
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.05, 1.0
 EVENTS_KEPT = 1024
+ARRIVALS_KEPT = 64
 
 
 class _Pending:
@@ -64,6 +65,8 @@ class Connection:
         self._pending = {}
         self._answered_ping_ns = 0  # send time of the newest ping that was answered
         self.granted_tick = None  # lockstep on a link with faults: up to where the server has run; None: its links are sound
+        self._arrivals = collections.OrderedDict()  # tick -> when its state had arrived complete; the last few
+        self._states_received = 0
         self._own_changes = 0
         self._refreshing = False
         self._down_reason = ""
@@ -102,6 +105,9 @@ class Connection:
         with self.lock:
             link = self._link_up()
             self.require_armed()
+        packet.client_recv_ns = self._arrivals.get(packet.expected_tick, 0)
+        packet.states_received = self._states_received
+        packet.states_lost = link.datagrams_lost
         packet.client_send_ns = time.monotonic_ns()
         return link.send_datagram(wire.COMMAND, packet)
 
@@ -299,10 +305,18 @@ class Connection:
             self.clock.add(packet.echo_client_send_ns, packet.echo_server_recv_ns, packet.send_ns, received_ns)
             if packet.scene_epoch == self.scene.scene_epoch:
                 for subscription in self.subscriptions:
-                    if subscription.id == packet.subscription:
-                        fresh |= subscription.take_packet(packet, sequence, received_ns, self.scene)
+                    if subscription.id == packet.subscription and subscription.take_packet(packet, sequence, received_ns, self.scene):
+                        fresh = True
+                        self._count_arrival(packet.tick, received_ns)
             if fresh:
                 self.changed.notify_all()
+
+    def _count_arrival(self, tick, received_ns):
+        """Of several subscriptions the last one counts: a tick is one state."""
+        self._states_received += tick not in self._arrivals
+        self._arrivals[tick] = received_ns
+        if len(self._arrivals) > ARRIVALS_KEPT:
+            self._arrivals.popitem(last=False)
 
     def _take_pong(self, pong, received_ns):
         with self.lock:
@@ -406,6 +420,8 @@ class Connection:
         with self.lock:
             self.scene = Scene(description)
             self.verdicts.new_session()
+            self._arrivals.clear()
+            self._states_received = 0
             self.clock = ClockEstimate()
             subscriptions = list(self.subscriptions)
         for subscription in subscriptions:

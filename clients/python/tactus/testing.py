@@ -129,10 +129,13 @@ class Simulation:
     def __init__(self, client, server, realtime=False):
         self.client, self.server, self.realtime = client, server, realtime
 
-    def run(self, controller, seconds: float, bodies=(), *, every: int = 1, deadline_s: float = None, reset: bool = True) -> "Run":
+    def run(self, controller, seconds: float, bodies=(), *, every: int = 1, deadline_s: float = None, reset: bool = True,
+            link: dict = None) -> "Run":  # fmt: skip
         """From the scene's start (or, without `reset`, from where it stands), calls `controller(state)` every so many ticks and sends
         what it returns: {body: Wrench}, None for no command, STOP to end. `bodies` are recorded and may be commanded (default: all
-        that move are recorded). A command lives for `deadline_s`, by default for as long as the next one needs, at least 20 ms."""
+        that move are recorded). A command lives for `deadline_s`, by default for as long as the next one needs, at least 20 ms. `link` are
+        faults of the link on purpose, as for Client.set_link_faults(): dict(up=dict(loss=0.01), seed=7); the same seed, the same faults.
+        States are then late or missing, and the controller is given the newest one that has come."""
         client = self.client
         if reset:
             client.reset()
@@ -144,6 +147,9 @@ class Simulation:
             if bodies:
                 stack.enter_context(client.connection.leases.holding([f"body/{b}/wrench" for b in bodies]))
             stream = stack.enter_context(client.subscribe(list(bodies), velocity=True, wrench=True))
+            if link is not None:
+                stack.callback(self._mend_link)
+                client.set_link_faults(**link)
             cycles = max(1, round(seconds / (every * step_s)))
             loop = self._free_run if self.realtime else self._lockstep
             loop(run, stream, controller, cycles, deadline_s, stack)
@@ -157,10 +163,16 @@ class Simulation:
         for _ in range(cycles):
             if not self._cycle(run, controller, state, deadline_s):
                 break
-            state = lockstep.step(run.every)
-            run.add_state(state)
+            newest = lockstep.step(run.every)
+            if newest is not None and newest is not state:  # a link with faults brings it late, or not at all
+                state = newest
+                run.add_state(state)
             run.add_verdicts(self.client.verdicts())
         run.state_hash = lockstep.state_hash()
+
+    def _mend_link(self):
+        with contextlib.suppress(TactusError):
+            self.client.set_link_faults()
 
     def _free_run(self, run, stream, controller, cycles, deadline_s, _):
         state = stream.newest()

@@ -22,6 +22,12 @@ const MARKS: [number, string, boolean][] = [
   [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
 ];
 
+/** The link of whoever commands, other clients first. */
+function commanderOf(statistics: Statistics | null, self: string) {
+  const all = (statistics?.clients ?? []).filter((c) => c.quality && c.quality.cycles > 0n);
+  return (all.find((c) => c.name !== self) ?? all[0])?.quality;
+}
+
 function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6).toString(36)}`; }
 
 export class App {
@@ -210,7 +216,7 @@ export class App {
 
   private takeState(scene: Scene, packet: StatePacket): void {
     if (packet.subscription !== this.subscription) return;
-    const first = this.newest === null;
+    const first = this.newest === null, last = this.newest;
     this.newest = packet;
     this.fresh = true;
     ++this.statesSeen;
@@ -221,6 +227,8 @@ export class App {
       this.push.tool.size_m = this.contacts.size_m * 1.6;
     }
     const t = packet.simTimeS;
+    if (last && t < last.simTimeS) this.plots.clear();  // reset or restored: time begins anew
+    if (last && t === last.simTimeS) return;
     this.plots.add("beat", t, [packet.wakeLateUs, packet.workUs]);
     this.plots.add("penetration", t, [1e3 * packet.penetrationMaxM]);
     this.plots.add("energy", t, [packet.kineticEnergyJ]);
@@ -269,6 +277,9 @@ export class App {
     } catch { return; }
     this.plots.add("link", this.newest?.simTimeS ?? 0, [this.roundTrip_ms, this.statesSeen]);
     this.statesSeen = 0;
+    const commander = commanderOf(this.statistics, this.connection.name);
+    if (commander) this.plots.add("quality", this.newest?.simTimeS ?? 0, [100 * commander.successRate, 100 * commander.lostUp]);
+    this.bar.clients(this.statistics?.clients ?? [], this.connection.name);
     this.showStatus();
     await this.thin().catch(() => undefined);
   }

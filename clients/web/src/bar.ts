@@ -1,5 +1,5 @@
 // The bar and the other words around the scene: reads the user's wishes, shows what is.
-import type { LeaseList_Entry, Parameter } from "../generated/control_pb";
+import type { ClientStatistics, LeaseList_Entry, Parameter } from "../generated/control_pb";
 import type { Phase } from "./connection";
 
 export interface Wishes {
@@ -91,6 +91,19 @@ export class Bar {
     text("holder", world ? (world.client === self ? "this viewer" : world.client) : "nobody");
     const bodies = entries.filter((entry) => entry.channel !== "world");
     element("holder").parentElement!.title = ["Who holds the lease of the world", ...bodies.map((e) => `${e.channel}: ${e.client}`)].join("\n");
+  }
+
+  /** Everyone who is connected: what became of their commands, and how well their link keeps up. */
+  clients(all: ClientStatistics[], self: string): void {
+    element("clients").replaceChildren(...all.map((c) => {
+      const row = document.createElement("li"), applied = document.createElement("small");
+      row.textContent = c.name === self ? `${c.name} (this page)` : c.name;
+      const commands = c.commandsReceived > 0n ? `${c.commandsApplied} applied, ${c.commandsRefused} refused` : "looks on";
+      applied.textContent = c.quality && c.quality.cycles > 0n ? `${commands}; ${(100 * c.quality.successRate).toFixed(0)} % good cycles` : commands;
+      row.title = c.quality?.explanation ?? "";
+      row.append(applied);
+      return row;
+    }));
   }
 
   facts(factor: number, time_s: number): void {

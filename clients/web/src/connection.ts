@@ -73,7 +73,8 @@ export class Connection {
   /** The user's token, when the phase is "token"; kept for reconnecting, in memory only. */
   useToken(text: string): void {
     this.token = tokenBytes(text);
-    void this.authenticate();
+    if (this.socket) void this.authenticate();
+    else this.start();
   }
 
   /** Sends a request; resolves with the reply's body, rejects with the server's words. */
@@ -179,6 +180,7 @@ export class Connection {
     this.socket = null;
     for (const { reject } of this.waiting.values()) reject(new Error("the connection was lost"));
     this.waiting.clear();
+    if (this.phase === "token" && this.token === null && !this.refusal && !this.stopped) return;  // the server waits 5 s only: the user may take longer
     const why = this.refusal || reason;
     this.enter(this.refusal ? "refused" : "lost", why);
     if (this.stopped) return;

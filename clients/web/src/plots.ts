@@ -11,7 +11,8 @@ export const PLOTS: PlotSpec[] = [
   { key: "energy", title: "Kinetic energy", unit: "J", lines: ["energy"] },
   { key: "contacts", title: "Contacts", unit: "", lines: ["points", "dropped"] },
   { key: "joints", title: "Joint torques", unit: "N m", lines: ["1", "2", "3", "4", "5", "6"] },
-  { key: "link", title: "Link", unit: "ms, 1/s", lines: ["round trip", "states/s"] },
+  { key: "quality", title: "Cycles of who commands", unit: "%", lines: ["good", "lost on the way"] },
+  { key: "link", title: "This viewer's link", unit: "ms, 1/s", lines: ["round trip", "states/s"] },
 ];
 const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#64748b"];
 const ROOM = 1500, DRAW_MS = 150, WINDOW_S = 20;
@@ -65,7 +66,7 @@ export class Plots {
 
   constructor(readonly panel: HTMLElement) {
     for (const plot of this.plots.values()) panel.append(plot.element);
-    this.plots.get("joints")!.element.hidden = true;
+    for (const key of ["joints", "quality"]) this.plots.get(key)!.element.hidden = true;  // until there is something to show
     new ResizeObserver(() => { for (const plot of this.plots.values()) plot.resize(); }).observe(panel);
   }
 

@@ -1,6 +1,7 @@
 // The scene as instances to draw: every sphere, box and cylinder of all bodies is one instance of a unit shape, so that a hundred bodies
 // are a handful of draw calls; meshes and convex polyhedra are shared geometries. Frames: W world, B a body, S a shape.
 import * as THREE from "three";
+import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { BodyDescription, SceneDescription, ShapeDescription } from "../generated/control_pb";
 
 export interface Part {
@@ -14,6 +15,7 @@ export type MeshSource = (body: number, shape: number) => Promise<Float32Array>;
 
 const PALETTE = ["#5b8def", "#e2725b", "#3fb68b", "#d9a441", "#9a7bd0", "#4fb3c8", "#d86a9a", "#8aa653"];
 const GROUND_M = 60;
+const SMOOTH_RAD = 0.6;  // faces of a mesh that meet at less look like one
 
 function matrix(p: { x: number; y: number; z: number } | undefined, q: { w: number; x: number; y: number; z: number } | undefined,
                 scale: [number, number, number]): THREE.Matrix4 {
@@ -81,9 +83,8 @@ export class Scene {
     if (shape.kind === "mesh" || shape.kind === "convex") {
       void source(body.id, index).then((corners) => {
         if (this.disposed || corners.length === 0) return;
-        const geometry = new THREE.BufferGeometry();
-        geometry.setAttribute("position", new THREE.BufferAttribute(corners, 3));
-        geometry.computeVertexNormals();
+        const flat = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(corners, 3));
+        const geometry = toCreasedNormals(flat, shape.kind === "mesh" ? SMOOTH_RAD : 0);
         this.addBatch(geometry, [{ body: row, X_BS }], [colour]);
         this.place();
         this.ready();

@@ -112,6 +112,18 @@ test("with a token: it is asked for, proved, and never sent", async () => {
   connection.stop();
 });
 
+test("who takes longer for the token than the server waits loses nothing: the next connection proves it", async () => {
+  const first = new FakeServer(TOKEN), second = new FakeServer(TOKEN), { connection } = connect([first, second]);
+  await until(() => connection.phase === "token", "token");
+  first.drop("the handshake was not finished within 5 s");
+  await pause(120);
+  assert.equal(connection.phase, "token");
+  connection.useToken(TOKEN);
+  second.onopen?.();
+  await until(() => connection.phase === "open", "open");
+  connection.stop();
+});
+
 test("a wrong token is refused in the server's words", async () => {
   const { connection, seen } = connect([new FakeServer(TOKEN)]);
   await until(() => connection.phase === "token", "token");
