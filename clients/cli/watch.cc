@@ -174,8 +174,7 @@ int run_watch(const Common& common, const WatchOptions& options) {
   watch_signals();
   client::Client client(client_options(common, "watch", true));
   client::Subscription wanted;
-  wanted.velocity = false;
-  wanted.single_precision = wanted.shadow = true;
+  wanted.velocity = false, wanted.single_precision = true, wanted.shadow = true;
   client.subscribe(wanted);
   if (!options.shadow.empty()) {
     client.claim({"world"});
