@@ -71,7 +71,7 @@ class Lockstep:
         self._client.connection.granted_tick = None
 
     def present(self) -> State:
-        """The state at the present tick; nothing advances."""
+        """The state at the present tick; nothing advances. On a link with faults None when it has not come."""
         return self._grant_realtime(self.tick)
 
     def state_hash(self) -> int:
@@ -95,7 +95,8 @@ class Lockstep:
         wait_s = RESEND_S
         while time.monotonic() < end:
             connection.send_grant(packet)  # repeated when lost: a repeated grant is harmless
-            done, state = self._stream.skip_to(tick, lambda: (connection.granted_tick or 0) >= tick, min(wait_s, end - time.monotonic()))
+            granted = lambda: connection.granted_tick is not None and connection.granted_tick >= tick  # noqa: E731
+            done, state = self._stream.skip_to(tick, granted, min(wait_s, end - time.monotonic()))
             if done:
                 return state
             if not asked_why:

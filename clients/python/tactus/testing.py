@@ -27,14 +27,17 @@ import time
 
 from .client import Command, connect
 from .control import STOP
-from .errors import TactusError
+from .errors import TactusError, TimedOut
+from .leases import expand_channels
 from .messages import Status
+from .robot import RobotCommand
 
 START_S = 20
 SAFETY_NET_S = 3600  # a server ends by itself when its test was killed
 LOG_LINES_SHOWN = 20
-FAULT_BITS = Status.FAULT | Status.BODY_FROZEN | Status.COMMANDS_DROPPED
-FAULT_EVENTS = ("BODY_FROZEN", "SERVER_STOPPING", "LEASE_LOST", "LINK_LOST")
+FIRST_STATE_TICKS = 1000
+FAULT_BITS = Status.FAULT | Status.BODY_FROZEN | Status.ROBOT_FAULT | Status.COMMANDS_DROPPED
+FAULT_EVENTS = ("BODY_FROZEN", "ROBOT_FAULT", "SERVER_STOPPING", "LEASE_LOST", "LINK_LOST")
 
 
 class ServerFailed(TactusError):
@@ -130,12 +133,13 @@ class Simulation:
         self.client, self.server, self.realtime = client, server, realtime
 
     def run(self, controller, seconds: float, bodies=(), *, every: int = 1, deadline_s: float = None, reset: bool = True,
-            link: dict = None) -> "Run":  # fmt: skip
+            link: dict = None, robot: str = None) -> "Run":  # fmt: skip
         """From the scene's start (or, without `reset`, from where it stands), calls `controller(state)` every so many ticks and sends
         what it returns: {body: Wrench}, None for no command, STOP to end. `bodies` are recorded and may be commanded (default: all
         that move are recorded). A command lives for `deadline_s`, by default for as long as the next one needs, at least 20 ms. `link` are
         faults of the link on purpose, as for Client.set_link_faults(): dict(up=dict(loss=0.01), seed=7); the same seed, the same faults.
-        States are then late or missing, and the controller is given the newest one that has come."""
+        States are then late or missing, and the controller is given the newest one that has come. With `robot` the controller is the
+        function that Client.control_robot() takes: controller(robot_state, state) returns one effort a joint, or a RobotCommand."""
         client = self.client
         if reset:
             client.reset()
@@ -144,24 +148,31 @@ class Simulation:
         run = Run(client.scene, every)
         client.events(), client.verdicts()
         with contextlib.ExitStack() as stack:
-            if bodies:
-                stack.enter_context(client.connection.leases.holding([f"body/{b}/wrench" for b in bodies]))
-            stream = stack.enter_context(client.subscribe(list(bodies), velocity=True, wrench=True))
+            channels = [f"body/{b}/wrench" for b in bodies] + (expand_channels([f"joint/{robot}/*"], client.scene) if robot else [])
+            if channels:
+                stack.enter_context(client.connection.leases.holding(channels))
+            shown = list(bodies) or (["*"] if robot else [])
+            stream = stack.enter_context(client.subscribe(shown, velocity=True, wrench=True, joints=[robot] if robot else None))
             if link is not None:
                 stack.callback(self._mend_link)
                 client.set_link_faults(**link)
             cycles = max(1, round(seconds / (every * step_s)))
             loop = self._free_run if self.realtime else self._lockstep
-            loop(run, stream, controller, cycles, deadline_s, stack)
+            loop(run, stream, self._cycle_of(controller, robot, deadline_s), cycles, stack)
         run.events += [event for event in client.events() if event.kind in FAULT_EVENTS and event.text != "world"]
         return run
 
-    def _lockstep(self, run, stream, controller, cycles, deadline_s, stack):
+    def _lockstep(self, run, stream, cycle, cycles, stack):
         lockstep = stack.enter_context(self.client.lockstep(stream=stream, strict=False))
         state = lockstep.present()
+        waited = 0
+        while state is None and waited < FIRST_STATE_TICKS:  # a link with faults brings it late
+            state, waited = lockstep.step(), waited + 1
+        if state is None:
+            raise TimedOut(f"no state came in {waited} ticks: does the link lose all of them?")
         run.add_state(state)
         for _ in range(cycles):
-            if not self._cycle(run, controller, state, deadline_s):
+            if not cycle(run, state):
                 break
             newest = lockstep.step(run.every)
             if newest is not None and newest is not state:  # a link with faults brings it late, or not at all
@@ -174,11 +185,11 @@ class Simulation:
         with contextlib.suppress(TactusError):
             self.client.set_link_faults()
 
-    def _free_run(self, run, stream, controller, cycles, deadline_s, _):
+    def _free_run(self, run, stream, cycle, cycles, _):
         state = stream.newest()
         run.add_state(state)
         end = state.tick + cycles * run.every
-        while state.tick < end and self._cycle(run, controller, state, deadline_s):
+        while state.tick < end and cycle(run, state):
             due = state.tick + run.every
             while state.tick < due:
                 state = stream.read()
@@ -186,13 +197,24 @@ class Simulation:
             run.add_verdicts(self.client.verdicts())
         self.client.stop_pushing()
 
-    def _cycle(self, run, controller, state, deadline_s):
-        wrenches = controller(state)
-        if wrenches is STOP:
-            return False
-        if wrenches:
-            run.add_command(self.client.command(wrenches, deadline_s=deadline_s, expected_tick=state.tick))
-        return True
+    def _cycle_of(self, controller, robot, deadline_s):
+        """A function that has one cycle's command sent; False: the controller ends the run."""
+
+        def send(wish, tick):
+            if robot is None:
+                return self.client.command(wish, deadline_s=deadline_s, expected_tick=tick)
+            command = wish if isinstance(wish, RobotCommand) else RobotCommand(effort=wish)
+            return self.client.command_robot(robot, command, deadline_s=deadline_s, expected_tick=tick)
+
+        def cycle(run, state):
+            wish = controller(state) if robot is None else controller(state.robot(robot), state)
+            if wish is STOP:
+                return False
+            if wish is not None and len(wish) > 0:
+                run.add_command(send(wish, state.tick))
+            return True
+
+        return cycle
 
 
 class Run:
@@ -300,9 +322,11 @@ class Run:
 
     def add_verdicts(self, verdicts) -> None:
         for verdict in verdicts:
-            if verdict.sequence in self._sent:
+            if verdict.sequence not in self._sent:
+                continue
+            self.verdicts[verdict.name] += 1
+            if self._sent[verdict.sequence] is None:  # that it was held later, for want of a newer one, comes after
                 self._sent[verdict.sequence] = verdict
-                self.verdicts[verdict.name] += 1
 
     def _lost_flags(self):
         # A command that was replaced by a newer one before a tick took it has not acted, but nothing went wrong either.
