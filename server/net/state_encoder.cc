@@ -71,8 +71,9 @@ std::size_t sensor_bytes(const SubscriptionSpec& spec) {
 }
 std::size_t room_for_rows(const SubscriptionSpec& spec, std::size_t verdicts, std::size_t payload_max) {
   const std::size_t head = kColumnHead + (payload_max < (1u << 14) ? 0 : 1);  // lengths of three bytes
-  const std::size_t columns = 5 + 4 + (spec.contacts ? 4 : 0) + (spec.joints.empty() ? 0 : 4) +
-                              (spec.sensors.empty() ? 0 : 2) + (spec.end_effectors.empty() ? 0 : 5);
+  const std::size_t columns = 5 + 2 + (spec.velocity ? 1 : 0) + (spec.wrench ? 1 : 0) + (spec.contacts ? 4 : 0) +
+                              (spec.joints.empty() ? 0 : 4) + (spec.sensors.empty() ? 0 : 2) +
+                              (spec.end_effectors.empty() ? 0 : 5);
   return payload_max - kScalarsMax - verdicts * kVerdictBytes - columns * head;
 }
 
