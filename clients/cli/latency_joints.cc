@@ -99,7 +99,9 @@ Result measure(client::Client& client, const client::Robot& robot, const Latency
 int run_joint_latency(const Common& common, const LatencyOptions& options) {
   client::Client client(client_options(common, "latency"));
   const client::Robot robot = client.robot(options.robot);
-  client.subscribe({{}, false, false, false, false, 1, {robot.name}, {}, {}, false});
+  client::Subscription wanted;
+  wanted.joints = {robot.name};
+  client.subscribe(wanted);
   client.arm({robot.channel()}, options.take_over);
   client::JointOptions joints;
   joints.tolerance_ticks = 1;  // in time is in the tick after the state that it answers

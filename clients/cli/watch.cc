@@ -173,7 +173,9 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
 int run_watch(const Common& common, const WatchOptions& options) {
   watch_signals();
   client::Client client(client_options(common, "watch", true));
-  client.subscribe({{}, false, false, false, true, 1, true});
+  client::Subscription wanted;
+  wanted.velocity = false, wanted.single_precision = true, wanted.shadow = true;
+  client.subscribe(wanted);
   if (!options.shadow.empty()) {
     client.claim({"world"});
     client.set_shadow(options.shadow == "off" ? "" : options.shadow, options.shadow_hz);

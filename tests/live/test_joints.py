@@ -52,6 +52,17 @@ def arm_of(stream):
     return stream.newest().robot("arm")
 
 
+def for_cycles(cycles, law):
+    """A callback that ends after so many: how long they take, the machine decides."""
+    seen = []
+
+    def callback(arm, state):
+        seen.append(state.tick)
+        return law(arm) if len(seen) <= cycles else tactus.STOP
+
+    return callback
+
+
 def last(values):
     return float(values[-1])
 
@@ -68,8 +79,8 @@ def test_an_effort_moves_its_joint_and_the_state_shows_it(client):
     stream = stream_of(client, sensors=["arm/encoder"])
     before = arm_of(stream)
     assert float(before.q[3]) == pytest.approx(1.0)
-    report = client.control_robot("arm", lambda arm, state: [0, 0, 0, 0, 0, 0, 0.05], duration_s=0.3)
-    assert report.commands > 20 and report.applied_ratio > 0.5, report
+    report = client.control_robot("arm", for_cycles(60, lambda arm: [0, 0, 0, 0, 0, 0, 0.05]))
+    assert report.commands == 60 and report.applied_ratio > 0.3, report
     after = arm_of(stream)
     assert last(after.q) > 1e-3
     assert after.sensor("encoder")[0] == pytest.approx(float(after.q[3]), abs=1e-9)
@@ -251,6 +262,27 @@ def test_missed_commands_latch_a_fault_that_only_recover_ends(client):
         assert "BRAKED" in names
 
 
+def test_defaults_come_from_the_config_and_a_fault_writes_a_black_box(make_server, tmp_path):
+    config = tmp_path / "server.toml"
+    config.write_text(f'[joints]\nfault_ticks = 25\nmissed_command = "ramp"\n[black_box]\nfolder = "{tmp_path}/boxes"\n')
+    with make_server("--config", config, scene=SLIDERS).start().connect() as c:
+        options = c.scene.joint("arm/elbow").description.options
+        assert options.fault_ticks == 25 and options.missed == "ramp" and options.tolerance_ticks == 2
+        stream_of(c)
+        with c.claim("joint/arm/*"):
+            c.command_robot("arm", effort=[0] * 7, deadline_s=0.2)
+            assert c.wait_event("ROBOT_FAULT").text == "arm"
+        files = eventually(lambda: list((tmp_path / "boxes").glob("*robot-arm*.record")), 10)
+        assert files and files[0].stat().st_size > 0
+
+
+def test_a_wrong_default_is_refused_by_name(make_server, tmp_path):
+    config = tmp_path / "server.toml"
+    config.write_text('[joints]\nmissed_command = "hope"\n')
+    code, said = make_server("--config", config).run_to_end()
+    assert code != 0 and "joints.missed_command" in said and "extrapolate" in said
+
+
 def test_options_that_make_no_sense_are_refused(client):
     with client.claim("joint/arm/*"):
         for wrong in ({"missed": "hope"}, {"ramp_s": -1}, {"cutoff_hz": float("nan")}):
@@ -269,14 +301,15 @@ def test_the_command_line_shows_joints_and_measures_a_loop(server, client, run_p
     done = run_program(tactus_program, "latency", "--robot", "arm", "--seconds", "2", "--json", "--host", host)
     result = json.loads(done.stdout)
     assert done.returncode == 0 and result["joints"] == 7, done.stderr
-    assert result["in_time"] + result["late"] > 0.2 * result["ticks"] > 100, result
+    assert result["in_time"] + result["late"] > 10 and result["ticks"] > 100, result
     assert eventually(lambda: client.leases() == [])
 
 
 def test_python_holds_a_rate(client):
     """A Python loop is served as fast as it goes: every command it sends gets a verdict."""
-    report = client.control_robot("arm", lambda arm, state: [-0.1 * float(v) for v in arm.dq], duration_s=1.0)
-    assert report.commands > 50 and sum(report.verdicts.values()) >= 0.9 * report.commands, report
+    report = client.control_robot("arm", for_cycles(200, lambda arm: [-0.1 * float(v) for v in arm.dq]))
+    judged = sum(n for name, n in report.verdicts.items() if name not in ("HELD", "EXTRAPOLATED", "RAMPED", "BRAKED"))
+    assert report.commands == 200 and judged >= report.commands - 8, report
 
 
 EXAMPLES = [("planar_arm", "computed_torque"), ("mobile_robot", "wheel_velocity"), ("arm_press", "press_box"), ("cart_pole", "balance")]

@@ -24,7 +24,7 @@ struct Case {
   std::vector<net::EndEffectorRow> end_effectors;
   std::vector<net::JacobianRow> jacobian;
   [[nodiscard]] net::PacketSource source() const {
-    return {slot, spec, verdicts, echo, contact_rows, end_effectors, jacobian};
+    return {slot, spec, verdicts, echo, contact_rows, 0, end_effectors, jacobian};
   }
 };
 

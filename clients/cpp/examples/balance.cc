@@ -12,7 +12,9 @@ int main(int argc, char** argv) try {
   const auto robot = client.robot("cart_pole");
   const std::size_t cart = robot.joint("rail"), pole = robot.joint("hinge");
   client.arm({"world", "joint/cart_pole/rail"});
-  client.subscribe({{}, false, false, false, false, 1, {"cart_pole"}, {}, {}, false});
+  tactus::client::Subscription wanted;
+  wanted.joints = {"cart_pole"};
+  client.subscribe(wanted);
   client.reset();
   double start_s = -1, tilt = 0, drift = 0;
   const auto report = client.run([&](const auto& state, const auto&, auto& command) {

@@ -174,7 +174,8 @@ export class App {
     const fixed = description.bodies.filter((b) => b.mode === "fixed").map((b) => b.name);
     const still = fixed.length === 0 ? null : await this.connection.request({ case: "subscribe", value: { bodies: fixed, singlePrecision: true } });
     this.stillIds = still?.case === "subscription" ? still.value.id : 0;
-    const value = { singlePrecision: true, contacts: true, decimation, contactsEvery: this.contactsEvery };
+    const joints = description.robots.length > 0 ? ["*"] : [];
+    const value = { bodies: ["*"], joints, singlePrecision: true, contacts: true, decimation, contactsEvery: this.contactsEvery };
     const body = await this.connection.request({ case: "subscribe", value });
     if (body.case === "subscription") this.subscription = body.value.id;
   }
@@ -233,8 +234,8 @@ export class App {
     this.plots.add("penetration", t, [1e3 * packet.penetrationMaxM]);
     this.plots.add("energy", t, [packet.kineticEnergyJ]);
     this.plots.add("contacts", t, [packet.contacts, packet.contactsDropped]);
-    const joints = packet as unknown as { jointF?: number[] };  // 4 a row; the drive's effort is the third
-    if (joints.jointF && joints.jointF.length > 0) this.plots.add("joints", t, joints.jointF.filter((_, i) => i % 4 === 2).slice(0, 6));
+    // 4 numbers a joint, the drive's effort is the third; of the first six joints.
+    if (packet.jointF.length > 0) this.plots.add("joints", t, packet.jointF.filter((_, i) => i % 4 === 2).slice(0, 6));
   }
 
   private showVerdict(packet: StatePacket): void {
