@@ -9,6 +9,43 @@ namespace {
 
 using ull = unsigned long long;
 
+std::string text_of(double value) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%g", value);
+  return out;
+}
+
+std::string faults_of(const v1::LinkDirection& d) {
+  std::string out;
+  const auto add = [&out](const char* name, double value) {
+    if (value != 0) out += (out.empty() ? "" : ", ") + std::string(name) + " " + text_of(value);
+  };
+  add("delay_us", d.delay_us());
+  add("jitter_us", d.jitter_us());
+  add("loss", d.loss());
+  add("loss_burst", d.loss_burst());
+  add("duplicate", d.duplicate());
+  add("reorder", d.reorder());
+  return out;
+}
+
+// Why did my cycle miss?
+void print_quality(const v1::LinkQuality& q) {
+  std::printf(
+      "    success     %.1f %% of the last 100 cycles, %.1f %% of the last 1,000; lost in a row %u, at most %u\n",
+      100 * q.success_rate(), 100 * q.success_rate_window(), q.lost_in_a_row(), q.lost_in_a_row_max());
+  const auto row = [](const char* name, const v1::Histogram& h) {
+    if (h.count() > 0) std::printf("    %-11s %.0f us p50, %.0f p99, %.0f max\n", name, h.p50(), h.p99(), h.max());
+  };
+  row("client", q.compute_us());
+  row("link down", q.down_us());
+  row("link up", q.up_us());
+  row("tick late", q.wake_late_us());
+  row("tick work", q.work_us());
+  row("wait", q.wait_us());
+  std::printf("    %s\n", q.explanation().c_str());
+}
+
 void print_client(const v1::ClientStatistics& c) {
   std::printf("  %-20s %-21s %-8s %llu commands: %llu applied, %llu refused", c.name().c_str(), c.address().c_str(),
               c.role().c_str(), ull{c.commands_received()}, ull{c.commands_applied()}, ull{c.commands_refused()});
@@ -19,6 +56,9 @@ void print_client(const v1::ClientStatistics& c) {
   std::printf("\n");
   for (const auto& reason : c.refused_by_reason())
     if (reason.value() != "0") std::printf("    %s: %s\n", reason.key().c_str(), reason.value().c_str());
+  if (c.has_quality()) print_quality(c.quality());
+  if (c.has_link_up()) std::printf("    faults up   %s (on purpose)\n", faults_of(c.link_up()).c_str());
+  if (c.has_link_down()) std::printf("    faults down %s (on purpose)\n", faults_of(c.link_down()).c_str());
 }
 
 void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
@@ -61,6 +101,26 @@ void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
                 lease.left_ms());
 }
 
+void write_quality(Json& json, const v1::LinkQuality& q) {
+  json.open('{', "quality").field("cycles", q.cycles()).field("success_rate", q.success_rate());
+  json.field("success_rate_window", q.success_rate_window());
+  json.field("lost_in_a_row", q.lost_in_a_row()).field("lost_in_a_row_max", q.lost_in_a_row_max());
+  json.field("compute_us", q.compute_us()).field("down_us", q.down_us()).field("up_us", q.up_us());
+  json.field("wake_late_us", q.wake_late_us()).field("work_us", q.work_us()).field("wait_us", q.wait_us());
+  json.field("round_trip_min_us", q.round_trip_min_us())
+      .field("lost_down", q.lost_down())
+      .field("lost_up", q.lost_up());
+  json.field("unanswered", q.unanswered()).field("skipped", q.skipped()).field("refused", q.refused());
+  json.field("bunched", q.bunched()).field("cause", v1::LinkCause_Name(q.cause()));
+  json.field("explanation", q.explanation()).close('}');
+}
+
+void write_faults(Json& json, const char* name, const v1::LinkDirection& d) {
+  json.open('{', name).field("delay_us", d.delay_us()).field("jitter_us", d.jitter_us()).field("loss", d.loss());
+  json.field("loss_burst", d.loss_burst()).field("duplicate", d.duplicate()).field("reorder", d.reorder());
+  json.field("reorder_us", d.reorder_us()).field("keep_order", d.keep_order()).close('}');
+}
+
 void write_client(Json& json, const v1::ClientStatistics& c) {
   json.open('{').field("name", c.name()).field("session", c.session()).field("address", c.address());
   json.field("role", c.role()).field("commands_received", c.commands_received());
@@ -69,7 +129,11 @@ void write_client(Json& json, const v1::ClientStatistics& c) {
   json.field("sequence_gaps", c.sequence_gaps()).field("command_age_us", c.command_age_us());
   json.open('{', "refused_by_reason");
   for (const auto& reason : c.refused_by_reason()) json.field(reason.key(), reason.value());
-  json.close('}').close('}');
+  json.close('}');
+  if (c.has_quality()) write_quality(json, c.quality());
+  if (c.has_link_up()) write_faults(json, "link_up", c.link_up());
+  if (c.has_link_down()) write_faults(json, "link_down", c.link_down());
+  json.close('}');
 }
 
 void write_solvers(Json& json, const v1::SolverStatistics& solver, const v1::ShadowStatistics& shadow) {

@@ -111,7 +111,8 @@ Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, CommandDa
 }
 
 bool DatagramDecoder::is_heartbeat(std::span<const std::uint8_t> payload) {
-  return parse(command_, payload) && command_.body_id_size() == 0;
+  return parse(command_, payload) && command_.body_id_size() == 0 && command_.joint_id_size() == 0 &&
+         command_.robot() == 0;
 }
 
 bool DatagramDecoder::decode(std::span<const std::uint8_t> payload, PingDatagram& out) {

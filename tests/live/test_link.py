@@ -1,13 +1,15 @@
 """Links with faults on purpose, end to end: in lockstep the same seed gives the same run; delays are what was asked for; nonsense is refused."""
+import json
 import os
 
 import pytest
 
 import tactus
+from conftest import require_program
 
 UP = dict(delay_us=2000, jitter_us=1500, loss=0.05, loss_burst=3, duplicate=0.02)
 DOWN = dict(delay_us=1000, jitter_us=2500, loss=0.05, duplicate=0.02, reorder=0.02, reorder_us=4000)
-CYCLES = int(os.environ.get("TACTUS_LINK_CYCLES", "800"))  # 10,000 are for an idle machine; unit/server_link_lockstep_test runs them always
+CYCLES = int(os.environ.get("TACTUS_LINK_CYCLES", "800"))
 
 
 def drive(client, cycles):
@@ -152,3 +154,22 @@ def test_a_config_with_an_absurd_link_does_not_start(make_server, tmp_path, text
     code, output = make_server("--config", config).run_to_end()
     assert code != 0
     assert all(name in output for name in names), output
+
+
+def test_a_control_loop_learns_why_its_cycles_missed(server, run_program):
+    with server.connect(name="loop") as c:
+        assert c.quality.cycles == 0
+        c.set_link_faults(up=dict(loss=0.5), seed=2)
+        c.control(["block"], lambda state: {"block": tactus.Wrench()}, duration_s=1.5)
+        q = c.quality
+        assert q.cycles >= 300 and 0 <= q.success_rate <= 1
+        for times in (q.compute_us, q.down_us, q.up_us, q.wake_late_us, q.work_us, q.wait_us):
+            assert times.count > 0 and times.max >= times.p99 >= times.p50 >= 0
+        assert q.lost_up == pytest.approx(0.5, abs=0.3)  # of few commands where the machine is busy
+        assert q.success_rate_window < 0.9 and q.lost_in_a_row_max >= 1
+        assert q.cause != tactus.LinkCause.NONE and "%" in q.explanation
+        status = run_program(require_program("tactus"), "status", "--host", f"127.0.0.1:{server.port}")
+        assert "link up" in status.stdout and "faults up   loss 0.5" in status.stdout
+        found = json.loads(run_program(require_program("tactus"), "status", "--json", "--host", f"127.0.0.1:{server.port}").stdout)
+        mine = next(client for client in found["clients"] if client["name"] == "loop")
+        assert mine["quality"]["cause"].startswith("LINK_CAUSE_") and mine["link_up"]["loss"] == 0.5

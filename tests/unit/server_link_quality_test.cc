@@ -75,9 +75,7 @@ class Loop {
     std::uint64_t order;
     Event event;
     std::size_t item;
-    bool operator<(const Entry& other) const {
-      return at != other.at ? at > other.at : order > other.order;
-    }
+    bool operator<(const Entry& other) const { return at != other.at ? at > other.at : order > other.order; }
   };
   struct Packet {  // either way
     std::uint64_t sequence = 0;
@@ -112,7 +110,6 @@ class Loop {
     std::uint8_t bytes[8];
     std::memcpy(bytes, &item, 8);
     link->submit(bytes, static_cast<std::uint64_t>(now_), 1);
-    if (link->next_due() != ~std::uint64_t{0}) schedule(static_cast<std::int64_t>(link->next_due()), Event::due);
   }
   void release_one(FaultyLink* link, Event arrival) {
     if (link == nullptr) return;
@@ -122,11 +119,16 @@ class Loop {
       std::memcpy(&item, d.data(), 8);
       schedule(now_ + static_cast<std::int64_t>(random_.uniform(40'000, 60'000)), arrival, item);
     }
-    if (link->next_due() != ~std::uint64_t{0}) schedule(static_cast<std::int64_t>(link->next_due()), Event::due);
+    next_due_ = std::min(next_due_, link->next_due());
   }
   void release() {
+    next_due_ = ~std::uint64_t{0};
     release_one(session_.faults->up.get(), Event::to_server);
     release_one(session_.faults->down.get(), Event::to_client);
+    const auto next = static_cast<std::int64_t>(next_due_);
+    if (next_due_ == ~std::uint64_t{0} || (due_at_ > now_ && due_at_ <= next)) return;
+    due_at_ = next;
+    schedule(next, Event::due);
   }
 
   // --- The server: tick on a grid, no bursts.
@@ -234,8 +236,8 @@ class Loop {
   Session session_;
   std::priority_queue<Entry> events_;
   std::vector<Packet> packets_;
-  std::uint64_t order_ = 0, missed_ = 0;
-  std::int64_t now_ = 0, tick_ = 0, grid_ = 0, late_ = 0, last_work_ = 0;
+  std::uint64_t order_ = 0, missed_ = 0, next_due_ = 0;
+  std::int64_t now_ = 0, tick_ = 0, grid_ = 0, late_ = 0, last_work_ = 0, due_at_ = 0;
   std::vector<Waiting> waiting_;
 
   client::Quality quality_;
@@ -310,10 +312,81 @@ TEST_CASE("the named cause is right in at least 95 of 100 runs, on the server an
     right_server += out.server.cause == cause ? 1 : 0;
     right_client += out.client.cause == cause ? 1 : 0;
     if (out.server.cause != cause || out.client.cause != cause)
-      MESSAGE("run " << seed << ", " << to_string(cause) << ": server: " << out.server.explanation
+      MESSAGE("run " << seed << ", " << std::string(to_string(cause)) << ": server: " << out.server.explanation
                      << " client: " << out.client.explanation);
   }
   MESSAGE("right: server " << right_server << ", client " << right_client << " of 100");
   CHECK(right_server >= 95);
   CHECK(right_client >= 95);
+}
+
+TEST_CASE("injected delays are found again within 5 %, in each direction, whatever the clocks say") {
+  Plan plan;
+  plan.up = {2000, 800, 0, 0, 0, 0, 0, true};
+  plan.down = {4000, 600, 0, 0, 0, 0, 0, true};
+  plan.clean_ticks = 300;  // the shortest way is seen once before
+  plan.ticks = 2000;
+  for (const std::int64_t clock :
+       {std::int64_t{0}, std::int64_t{-7'000'000'000'000}, std::int64_t{123'456'789'012'345}}) {
+    plan.client_clock_ns = clock;
+    const Outcome out = Loop(plan, 4).run();
+    for (const LinkFigures* f : {&out.server, &out.client}) {
+      // 40 to 60 us are the way's own, before and behind the fault, once each.
+      for (const auto& [found, low, high] : {std::tuple{f->up_us, 2050.0, 2850.0}, {f->down_us, 4050.0, 4650.0}}) {
+        CHECK(found.p50 == doctest::Approx(0.5 * (low + high)).epsilon(0.05));
+        CHECK(found.mean == doctest::Approx(0.5 * (low + high)).epsilon(0.05));
+        CHECK(found.p99 == doctest::Approx(low + 0.99 * (high - low)).epsilon(0.05));
+        CHECK(found.min == doctest::Approx(low).epsilon(0.05));
+      }
+    }
+    CHECK(out.up.delay_ns.mean() == doctest::Approx(2.4e6).epsilon(0.02));
+  }
+}
+
+TEST_CASE("a delay in one direction from the start: the sum is right, the split is a guess and bounded") {
+  Plan plan;
+  plan.up = {0, 0, 0, 0, 0, 0, 0, true};
+  plan.down = {6000, 500, 0, 0, 0, 0, 0, true};
+  const Outcome out = Loop(plan, 9).run();
+  for (const LinkFigures* f : {&out.server, &out.client}) {
+    CHECK(f->round_trip_min_us == doctest::Approx(6000 + 100).epsilon(0.05));
+    CHECK(f->up_us.p50 + f->down_us.p50 == doctest::Approx(6000 + 250 + 100).epsilon(0.05));
+    CHECK(f->up_us.min == doctest::Approx(0.5 * f->round_trip_min_us).epsilon(0.05));
+    CHECK(f->down_us.p99 - f->down_us.min == doctest::Approx(500).epsilon(0.05));  // what is beyond it is right
+  }
+}
+
+TEST_CASE("injected losses are found again within 5 %") {
+  for (const auto& [up, down, burst] : {std::tuple{0.2, 0.0, 0.0}, {0.0, 0.2, 4.0}, {0.15, 0.25, 2.0}}) {
+    CAPTURE(up);
+    CAPTURE(down);
+    Plan plan;
+    plan.up.loss = up;
+    plan.down.loss = down;
+    plan.up.loss_burst = plan.down.loss_burst = burst;
+    plan.ticks = 1000;  // all of it lies in the window
+    const Outcome out = Loop(plan, 21).run();
+    const auto injected = [](const LinkFaultCounters& c) {
+      return c.datagrams == 0 ? 0 : static_cast<double>(c.lost) / static_cast<double>(c.datagrams);
+    };
+    for (const LinkFigures* f : {&out.server, &out.client}) {
+      CHECK(f->lost_down == doctest::Approx(injected(out.down)).epsilon(0.05));
+      CHECK(f->lost_up == doctest::Approx(injected(out.up)).epsilon(0.05));
+      CHECK(f->cause == LinkCause::lossy_link);
+    }
+  }
+}
+
+TEST_CASE("refusals, a healthy loop and too few cycles are told apart") {
+  test::Random random(3);
+  Plan plan = ordinary(random);
+  CHECK(Loop(plan, 1).run().server.cause == LinkCause::none);
+  plan.refuse = true;
+  const Outcome refused = Loop(plan, 1).run();
+  CHECK(refused.server.cause == LinkCause::refused);
+  CHECK(refused.client.cause == LinkCause::refused);
+  CHECK(refused.server.success_rate == 0);
+  CHECK(refused.server.lost_in_a_row > 1000);
+  plan.ticks = 50;
+  CHECK(Loop(plan, 1).run().server.cause == LinkCause::unknown);
 }
