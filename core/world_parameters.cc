@@ -61,6 +61,9 @@ bool parse_word(std::string_view value, const std::array<std::string_view, n>& w
   return true;
 }
 
+constexpr std::array<std::string_view, 3> kPegForms{"repaired", "printed", "unilateral"};
+constexpr std::array<std::string_view, 2> kEdgeTests{"gauss", "paper"};
+
 struct Range {
   std::string_view key;
   double lo, hi;  // lo exclusive, hi inclusive
@@ -90,6 +93,12 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
     ok = parse_word(value, kImpacts, next.impacts);
   } else if (key == "restitution_law") {
     ok = parse_word(value, kRestitutionLaws, next.restitution_law);
+  } else if (key == "peg.form") {
+    ok = parse_word(value, kPegForms, next.peg_form);
+  } else if (key == "peg.edge_test") {
+    ok = parse_word(value, kEdgeTests, next.peg_edge_test);
+  } else if (key == "peg.angle_rad") {
+    ok = parse_numbers(value, &next.peg_angle, 1) && next.peg_angle >= 0 && next.peg_angle <= 0.5;
   } else if (key == "lcp_friction") {
     ok = parse_word(value, kLcpFrictions, next.lcp_friction);
   } else if (key == "lcp_method") {
@@ -150,7 +159,10 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
           {"detection_distance_m", number(p.detection_distance)},
           {"lcp_friction", std::string(kLcpFrictions[static_cast<std::size_t>(p.lcp_friction)])},
           {"lcp_method", std::string(kForceMethods[static_cast<std::size_t>(p.lcp_method)])},
-          {"lcp_drift", std::string(kLcpDrifts[static_cast<std::size_t>(p.lcp_drift)])}};
+          {"lcp_drift", std::string(kLcpDrifts[static_cast<std::size_t>(p.lcp_drift)])},
+          {"peg.form", std::string(kPegForms[static_cast<std::size_t>(p.peg_form)])},
+          {"peg.edge_test", std::string(kEdgeTests[static_cast<std::size_t>(p.peg_edge_test)])},
+          {"peg.angle_rad", number(p.peg_angle)}};
 }
 
 std::vector<std::uint8_t> World::serialise(const State& state) const {

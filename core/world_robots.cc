@@ -34,6 +34,7 @@ void World::measure_at_rest() noexcept {
 // J^T F of the links at the end of the tick, F moved there from the mass centres of its start.
 void World::find_external_efforts(const TickForces& forces) noexcept {
   std::fill(external_efforts_.begin(), external_efforts_.end(), 0.0);
+  std::fill(external_wrenches_.begin(), external_wrenches_.end(), SpatialForce{});
   for (const auto& tree : kinematics_.robots) {
     if (robot_frozen(*model_, state_, tree->robot())) continue;
     double* out = external_efforts_.data() + tree->robot().first_v;
@@ -44,9 +45,36 @@ void World::find_external_efforts(const TickForces& forces) noexcept {
       F.torque = forces.applied[b].torque + forces.contact[b].torque + forces.impulse[b].torque / h();
       if (F.force.isZero(0) && F.torque.isZero(0)) continue;
       F.torque += (kinematics_.bodies[b].X_WBcm.p - state_.p_WBcm(b)).cross(F.force);
+      external_wrenches_[b] = F;
       tree->add_force(i, F, out);
     }
   }
+}
+
+void World::resize_readings(Readings& out) const {
+  out.sensors.resize(sensors_.all_values().size());
+  out.efforts.resize(joint_efforts_.size());
+  out.external_efforts.resize(external_efforts_.size());
+}
+
+void World::copy_readings(Readings& out) const noexcept {
+  std::copy(sensors_.all_values().begin(), sensors_.all_values().end(), out.sensors.begin());
+  std::copy(joint_efforts_.begin(), joint_efforts_.end(), out.efforts.begin());
+  std::copy(external_efforts_.begin(), external_efforts_.end(), out.external_efforts.begin());
+}
+
+void World::adopt_readings(const Readings& readings) noexcept {
+  sensors_.set_values(readings.sensors);
+  std::copy(readings.efforts.begin(), readings.efforts.end(), joint_efforts_.begin());
+  std::copy(readings.external_efforts.begin(), readings.external_efforts.end(), external_efforts_.begin());
+}
+
+bool World::jump(const State& state) noexcept {
+  if (!fits(state)) return false;
+  state_ = state;
+  update_links(*model_, kinematics_, state_);  // the joints decide, whatever a caller wrote for links
+  measure_at_rest();
+  return true;
 }
 
 World::JointReading World::joint_reading(JointIndex i) const noexcept {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "core/check.h"
 
 namespace tactus {
 
@@ -64,10 +67,10 @@ Setpoint scene_setpoint(const JointDrive& drive, double t) noexcept {
   return {static_cast<double>(drive.kind), drive.target.value(t), position ? drive.target.rate(t) : 0.0, 0};
 }
 
-// Puts s into the ring and takes out what went in delay_ticks ago.
-Setpoint delayed(const DrivenJoint& joint, const Setpoint& s, State& state) noexcept {
+// Puts s of a tick into the ring and takes out what went in delay_ticks ago.
+Setpoint delayed(const DrivenJoint& joint, const Setpoint& s, std::uint64_t tick, State& state) noexcept {
   if (joint.drive.delay_ticks == 0) return s;
-  const std::size_t slot = state.tick % joint.drive.delay_ticks;
+  const std::size_t slot = tick % joint.drive.delay_ticks;
   double* at = state.actuators.data() + ring_at(joint) + slot * kSetpointNumbers;
   const auto out = load_numbers<Setpoint>(at);
   store_numbers(s, at);
@@ -76,6 +79,14 @@ Setpoint delayed(const DrivenJoint& joint, const Setpoint& s, State& state) noex
 
 double effort_of(const DofDrive& d, double q, double v) noexcept {
   return std::clamp(d.effort + d.stiffness * (d.target - q) + d.damping * (d.target_rate - v), -d.limit, d.limit);
+}
+
+// Efforts that the drive cuts, and those near the velocity limit.
+std::uint32_t limits_of(const DrivenJoint& joint, const DofDrive& law, double q, double v) noexcept {
+  const double free = law.effort + law.stiffness * (law.target - q) + law.damping * (law.target_rate - v);
+  std::uint32_t bits = std::abs(free) > law.limit ? kJointEffortLimited : 0;
+  if (std::abs(v) >= (1 - kFade) * joint.velocity_limit) bits |= kJointVelocityLimited;
+  return bits;
 }
 
 }  // namespace
@@ -97,31 +108,97 @@ DofDrive drive_law(const DrivenJoint& joint, const Setpoint& s, double q, double
   return out;
 }
 
-RobotDrives::RobotDrives(const Model& model, double h) : channels_(model) {
+RobotDrives::RobotDrives(const Model& model, std::uint32_t ticks_per_step)
+    : channels_(model),
+      ticks_(ticks_per_step),
+      tick_s_(model.step),
+      commands_(ticks_per_step * channels_.joints().size()) {
   for (const DrivenJoint& joint : channels_.joints()) {
-    lag_share_.push_back(joint.drive.lag > 0 ? -std::expm1(-h / joint.drive.lag) : 1.0);
+    lag_share_.push_back(joint.drive.lag > 0 ? -std::expm1(-tick_s_ / joint.drive.lag) : 1.0);
   }
-  expired_.reserve(channels_.joints().size());
+  const std::size_t n = channels_.joints().size();
+  expired_.reserve(commands_.size());
+  missed_.reserve(commands_.size());
+  faults_.reserve(commands_.size());
+  bits_.resize(n);
+  missed_ticks_.resize(n);
+}
+
+void RobotDrives::note(std::size_t i, const JointChannels::Output& wanted) noexcept {
+  const DrivenJoint& joint = channels_.joints()[i];
+  bits_[i] = wanted.bits;
+  if (wanted.expired_now) expired_.push_back(joint.drive.joint);
+  if (wanted.missed) ++missed_ticks_[i];
+  if (wanted.missed_now) missed_.push_back(joint.drive.joint);
+  if (wanted.fault_now && (faults_.empty() || faults_.back() != joint.robot)) faults_.push_back(joint.robot);
+}
+
+void RobotDrives::evaluate(std::uint32_t ticks, State& state) noexcept {
+  expired_.clear();
+  missed_.clear();
+  faults_.clear();
+  const std::span<const DrivenJoint> joints = channels_.joints();
+  sampled_ = ticks * joints.size();
+  for (std::uint32_t k = 0; k < ticks; ++k) {
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      JointChannels::Output& out = commands_[k * joints.size() + i];
+      out = channels_.evaluate(i, state.tick + k, state);
+      note(i, out);
+    }
+  }
+  for (const std::uint32_t robot : faults_) channels_.latch_fault(robot, state);
+}
+
+void RobotDrives::sample(State& state) noexcept {
+  evaluate(1, state);
+}
+
+void RobotDrives::set_commands(std::span<const JointChannels::Output> commands) noexcept {
+  TACTUS_ASSERT(commands.size() == commands_.size());
+  std::copy(commands.begin(), commands.end(), commands_.begin());
+  sampled_ = commands_.size();
+  given_ = true;
+}
+
+// What acts on a joint over the step. False: nothing does.
+bool RobotDrives::find_law(std::size_t i, State& state, DofDrive& out) noexcept {
+  const std::size_t count = channels_.joints().size();
+  const DrivenJoint& joint = channels_.joints()[i];
+  const double q = state.joint_q[joint.q], v = state.joint_v[joint.v], share = 1.0 / ticks_;
+  double torque = 0, brake = 0, lagged = 0;
+  Setpoint s{};
+  bool acts = false;
+  for (std::uint32_t k = 0; k < ticks_; ++k) {
+    const JointChannels::Output& wanted = commands_[k * count + i];
+    if (!wanted.active && !joint.in_scene) continue;
+    acts = true;
+    s = delayed(joint, wanted.active ? wanted.setpoint : scene_setpoint(joint.drive, state.time + k * tick_s_),
+                state.tick + k, state);
+    if (s.kind == static_cast<double>(DriveKind::torque)) torque += s.value, brake += s.brake;
+    if (joint.drive.lag == 0) continue;
+    double& effort = state.actuators[lag_at(joint)];
+    effort += lag_share_[i] * (effort_of(drive_law(joint, s, q, v), q, v) - effort);
+    lagged += effort;
+  }
+  if (!acts) return false;
+  if (joint.drive.lag > 0) {
+    out = limited_effort(share * lagged, joint.drive.effort_limit, joint.velocity_limit, v);
+  } else if (s.kind == static_cast<double>(DriveKind::torque)) {
+    out = drive_law(joint, {s.kind, share * torque, s.rate, share * brake}, q, v);
+  } else {
+    out = drive_law(joint, s, q, v);
+    out.effort += share * torque;
+  }
+  if (joint.drive.lag == 0) bits_[i] |= limits_of(joint, out, q, v);
+  return true;
 }
 
 void RobotDrives::write(State& state, DofDrive* drives) noexcept {
-  expired_.clear();
+  if (!std::exchange(given_, false)) evaluate(ticks_, state);
   const std::span<const DrivenJoint> joints = channels_.joints();
   for (std::size_t i = 0; i < joints.size(); ++i) {
-    const DrivenJoint& joint = joints[i];
-    const JointChannels::Output wanted = channels_.evaluate(i, state);
-    if (!wanted.active && !joint.in_scene) continue;
-    if (wanted.expired_now) expired_.push_back(joint.drive.joint);
-    const Setpoint now = wanted.active ? wanted.setpoint : scene_setpoint(joint.drive, state.time);
-    const double q = state.joint_q[joint.q], v = state.joint_v[joint.v];
-    const DofDrive law = drive_law(joint, delayed(joint, now, state), q, v);
-    if (joint.drive.lag == 0) {
-      drives[joint.v] = law;
-      continue;
-    }
-    double& effort = state.actuators[lag_at(joint)];
-    effort += lag_share_[i] * (effort_of(law, q, v) - effort);
-    drives[joint.v] = limited_effort(effort, joint.drive.effort_limit, joint.velocity_limit, v);
+    DofDrive law;
+    if (find_law(i, state, law)) drives[joints[i].v] = law;
   }
 }
 

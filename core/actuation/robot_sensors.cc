@@ -46,7 +46,7 @@ std::uint32_t value_count(SensorKind kind) noexcept {
   return kCounts[static_cast<std::size_t>(kind)];
 }
 
-RobotSensors::RobotSensors(const Model& model) : first_{0} {
+RobotSensors::RobotSensors(const Model& model, double h) : h_(h), first_{0} {
   for (const SensorSpec& s : model.sensors) {
     first_.push_back(first_.back() + value_count(s.kind));
     const bool through = s.kind == SensorKind::force_torque;
@@ -79,7 +79,7 @@ void RobotSensors::read_imu(const Model& model, const SensorSpec& s, const Vec3&
   const Vec3 p_BcmS_B = X_BS.p - model.bodies[frame.body].p_BBcm;
   const Placed start = placed(q_start_, v_start_, frame.body), end = placed(state.q, state.v, frame.body);
   const auto speed = [&](const Placed& at) { return Vec3(at.v_WBcm + at.w_WB.cross(at.q_WB * p_BcmS_B)); };
-  const Vec3 a_W = (speed(end) - speed(start)) / model.step;
+  const Vec3 a_W = (speed(end) - speed(start)) / h_;
   // The tick's middle, exact for a turn at constant rate.
   Quat middle = end.q_WB;
   middle.coeffs() += start.q_WB.coeffs() * (start.q_WB.dot(end.q_WB) < 0 ? -1.0 : 1.0);
@@ -93,7 +93,7 @@ void RobotSensors::read_force_torque(const Model& model, std::uint32_t i, const 
   const SensorSpec& s = model.sensors[i];
   const LinkFrame& frame = model.frames[s.frame];
   const Pose X_WS = body_pose(model, state, frame.body) * frame.X_BF * s.X_FS;
-  const double h = model.step;
+  const double h = h_;
   Vec3 force = Vec3::Zero(), torque = Vec3::Zero();  // about the sensor's origin, a point at rest in W
   for (const BodyIndex b : subtree_[i]) {
     const Body& body = model.bodies[b];
@@ -113,7 +113,7 @@ void RobotSensors::read_contact(const Model& model, const SensorSpec& s, const T
                                 double* out) const noexcept {
   const LinkFrame& frame = model.frames[s.frame];
   if (frame.shape_count == model.bodies[frame.body].shape_count) {
-    put(forces.contact[frame.body].force + forces.impulse[frame.body].force / model.step, out);
+    put(forces.contact[frame.body].force + forces.impulse[frame.body].force / h_, out);
     return;
   }
   const auto has = [&](std::uint32_t shape) { return shape - frame.first_shape < frame.shape_count; };
@@ -143,6 +143,20 @@ void add_errors(const SensorSpec& s, std::uint64_t tick, std::uint32_t count, do
 }
 
 }  // namespace
+
+void RobotSensors::measure_encoders(const Model& model, const State& state) noexcept {
+  for (std::uint32_t i = 0; i < count(); ++i) {
+    const SensorSpec& s = model.sensors[i];
+    if (s.kind != SensorKind::encoder) continue;
+    read_encoder(model, s, state, values_.data() + first_[i]);
+    add_errors(s, state.tick, value_count(s.kind), values_.data() + first_[i]);
+  }
+}
+
+void RobotSensors::set_values(std::span<const double> values) noexcept {
+  TACTUS_ASSERT(values.size() == values_.size());
+  std::copy(values.begin(), values.end(), values_.begin());
+}
 
 void RobotSensors::measure(const Model& model, const Vec3& gravity_W, const TickForces& forces,
                            const State& state) noexcept {

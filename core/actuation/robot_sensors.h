@@ -1,4 +1,5 @@
-// What the sensors of robots read after a tick. A reading is quantised(true + bias + sigma gauss); values, in order:
+// What the sensors of robots read after a tick (after a step, where that is of several ticks: then "tick" below is it).
+// A reading is quantised(true + bias + sigma gauss); values, in order:
 //   encoder       q, v                                      of the joint at the end of the tick; q quantised
 //   imu           w [rad/s], f [m/s^2]                      w at the end; f = a - g, mean over the tick: the change of
 //                                                           the sensor's velocity, in its axes at the tick's middle
@@ -39,12 +40,18 @@ struct TickForces {
 
 class RobotSensors {
  public:
-  explicit RobotSensors(const Model& model);
+  RobotSensors(const Model& model, double h);  // h: of a step of the world [s]
 
   // Before a tick, and after it (State::tick then is that of the reading).
   void begin(const State& state) noexcept;
   void measure(const Model& model, const Vec3& gravity_W, const TickForces& forces, const State& state) noexcept;
 
+  // Encoders alone, between the steps of another world that measures the rest.
+  void measure_encoders(const Model& model, const State& state) noexcept;
+
+  // All readings, one sensor after the other; taken over from another world's sensors.
+  [[nodiscard]] std::span<const double> all_values() const noexcept { return values_; }
+  void set_values(std::span<const double> values) noexcept;
   [[nodiscard]] std::span<const double> values(std::uint32_t sensor) const noexcept {
     return {values_.data() + first_[sensor], first_[sensor + 1] - first_[sensor]};
   }
@@ -58,6 +65,7 @@ class RobotSensors {
                          const State& state, double* out) const noexcept;
   void read_contact(const Model& model, const SensorSpec& s, const TickForces& forces, double* out) const noexcept;
 
+  double h_;
   std::vector<std::uint32_t> first_;  // of each sensor, and the end
   std::vector<double> values_;
   std::vector<std::vector<BodyIndex>> subtree_;  // force_torque: links that hang on the joint

@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/collide/contact_set.h"
+#include "core/collide/feature_pairs.h"
 #include "core/dynamics/joint_drive.h"
 #include "core/dynamics/kinematics.h"
 #include "core/dynamics/state.h"
@@ -70,6 +71,13 @@ class ContactModel {
   // True: all pairs are shown to advance() across the gap that they could close within the step, with points of
   // negative depth (collide_ahead.h).
   [[nodiscard]] virtual bool looks_ahead() const noexcept { return false; }
+  // Not null: pairs of polyhedra are shown as all their features that could touch (collide/feature_pairs.h), one
+  // manifold of one point for each, found by these rules.
+  [[nodiscard]] virtual FeaturePairs* features() noexcept { return nullptr; }
+  [[nodiscard]] virtual FeatureRules feature_rules(const Parameters& parameters) const noexcept {
+    (void)parameters;
+    return {};
+  }
   [[nodiscard]] virtual ContactModelKind kind() const noexcept = 0;
 };
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/contact/contact_model.h"
@@ -64,6 +65,7 @@ struct ContactStart {
   double restitution;  // e of the two materials
   double h;            // [s]
   const Parameters& parameters;
+  std::uint32_t manifold;
 };
 
 // What a model asks of a contact's normal velocity at the end of the step: c_n = v_n' + bias >= 0.
@@ -85,6 +87,9 @@ class ContactProblem {
   // State holds velocities of the start, kinematic ones of this step; sweeps: of each robot, predicted, tree null where
   // it stands still. O(contacts + bodies).
   void build(const Tick& tick, const State& state, const RobotSweep* sweeps, const ContactRule& rule) noexcept;
+  // Some contacts of another problem over the same blocks, in this order. Halves Y stay `from`'s, which must outlive
+  // this.
+  void take(const ContactProblem& from, std::span<const std::uint32_t> chosen) noexcept;
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] const ProblemContact& contact(std::uint32_t i) const noexcept { return contacts_[i]; }

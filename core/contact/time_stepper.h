@@ -18,6 +18,14 @@ class TimeStepper : public ContactModel, protected ContactRule {
   [[nodiscard]] bool looks_ahead() const noexcept final { return true; }
 
  protected:
+  // Before the contact problem is built.
+  virtual void start(const Tick& tick) noexcept { (void)tick; }
+  // p: the last step's impulses in, this one's out; u: half velocities out.
+  virtual SolverReport solve(const Tick& tick, const ContactProblem& problem, ContactSolver& solver, Vec3* p,
+                             double* u) noexcept;
+  // A number by which a point of a pair is known again in the next step, to 0.02.
+  [[nodiscard]] virtual float point_key(const Tick& tick, const ProblemContact& contact) const noexcept;
+
   std::uint32_t load_robots(const Tick& tick, const State& state, RobotSweep* sweeps) noexcept;
   void recall(const Tick& tick, const State& state) noexcept;
   void remember(const Tick& tick, State& state) const noexcept;

@@ -100,12 +100,11 @@ bool TickLoop::jump_to(const State& state, const Command& command) noexcept {
   const bool stays = command.solver == nullptr && slow_.active() && slow_.solver()->kind() == state.contact_model;
   const bool slow = stays || (command.solver != nullptr && command.solver->kind() == state.contact_model);
   const bool possible =
-      (command.solver == nullptr || command.epoch == epoch_) && (slow ? world_->fits(state) : world_->restore(state));
+      (command.solver == nullptr || command.epoch == epoch_) && (slow ? world_->jump(state) : world_->restore(state));
   if (!possible) {
     retire(command.solver);
     return false;
   }
-  if (slow) world_->adopt(state);
   drop_switch();
   slow_.clear();
   if (stays) return true;

@@ -25,8 +25,8 @@ double angle_between(const Quat& a, const Quat& b) noexcept {
 ShadowSolver::ShadowSolver(std::unique_ptr<World> world, ContactModelKind kind)
     : world_(std::move(world)),
       kind_(kind),
-      ticks_(static_cast<std::uint32_t>(std::lround(world_->h() / world_->model().step))) {
-  TACTUS_ASSERT(ticks_ >= 1);
+      ticks_(ticks_of(*world_)),
+      commands_(world_->driven_joint_count(), ticks_) {
   resize(*world_, job_);
   live_end_ = spare_ = world_->initial();
   const std::size_t n = world_->model().bodies.size();
@@ -44,6 +44,7 @@ void ShadowSolver::begin(State& start, const World& live, std::span<const Spatia
   copy_inputs(live, job_);
   std::copy(wrench.begin(), wrench.end(), job_.wrench.begin());
   std::copy(contact_force.begin(), contact_force.end(), live_force_.begin());
+  commands_.copy_to(job_.commands);
   request();
 }
 

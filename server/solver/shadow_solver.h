@@ -20,9 +20,10 @@ class ShadowSolver final : public SolverThread {
   [[nodiscard]] std::uint32_t ticks() const noexcept { return ticks_; }
 
   // --- The tick's side. start is taken (and holds something else afterwards); live stands at the end of the interval.
-  // wrench, contact_force: means over it, one per body of the model.
+  // wrench, contact_force: means over it, one per body of the model; commands(): what joints were asked for in it.
   void begin(State& start, const World& live, std::span<const SpatialForce> wrench,
              std::span<const Vec3> contact_force) noexcept;
+  [[nodiscard]] JointRecord& commands() noexcept { return commands_; }
   // A state that fits, for the one who copies: to be swapped with an older one, which goes when this does.
   [[nodiscard]] State& spare() noexcept { return spare_; }
   // Valid from finished() to release().
@@ -37,6 +38,7 @@ class ShadowSolver final : public SolverThread {
   const ContactModelKind kind_;
   const std::uint32_t ticks_;
   SolverInputs job_;
+  JointRecord commands_;  // the tick's
   State live_end_, spare_;
   std::vector<Vec3> live_force_, force_;
   std::vector<ShadowRow> rows_;

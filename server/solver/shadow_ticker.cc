@@ -44,6 +44,7 @@ void ShadowTicker::after_step(const World& world, bool may_wait) noexcept {
   if (solver_ == nullptr) return;
   TACTUS_ASSERT(begun_);
   add_contact_forces(world, force_);
+  solver_->commands().add(world.joint_commands());
   if (world.state().tick == start_.tick + solver_->ticks()) return end_interval(world, may_wait);
   if (!may_wait && solver_->finished()) take();
 }

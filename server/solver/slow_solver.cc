@@ -16,16 +16,40 @@ std::unique_ptr<World> make_solver_world(std::shared_ptr<const Model> model, con
   return world;
 }
 
+std::uint32_t ticks_of(const World& world) noexcept {
+  const auto ticks = static_cast<std::uint32_t>(std::lround(world.h() / world.model().step));
+  TACTUS_ASSERT(ticks >= 1);
+  return ticks;
+}
+
+void JointRecord::add(std::span<const JointChannels::Output> rows) noexcept {
+  TACTUS_ASSERT(rows.size() == joints_);
+  std::copy(rows.begin(), rows.end(), rows_.begin() + static_cast<std::ptrdiff_t>(next_ * joints_));
+  next_ = (next_ + 1) % ticks_;
+  count_ = std::min(count_ + 1, ticks_);
+}
+
+void JointRecord::copy_to(std::vector<JointChannels::Output>& out) const noexcept {
+  TACTUS_ASSERT(out.size() == rows_.size() && count_ > 0);
+  for (std::uint32_t k = 0; k < ticks_; ++k) {
+    const std::uint32_t age = std::min(ticks_ - 1 - k, count_ - 1);  // 0: the newest
+    const std::uint32_t slot = (next_ + 2 * ticks_ - 1 - age) % ticks_;
+    std::copy_n(rows_.begin() + static_cast<std::ptrdiff_t>(slot * joints_), joints_,
+                out.begin() + static_cast<std::ptrdiff_t>(k * joints_));
+  }
+}
+
 void resize(const World& world, SolverInputs& out) {
   out.state = world.initial();
   out.parameters = world.parameters();
   out.wrench.resize(world.model().bodies.size());
   out.drives.resize(world.model().joint_v0.size());
+  out.commands.resize(world.driven_joint_count() * ticks_of(world));
 }
 
 void copy_inputs(const World& live, SolverInputs& out) noexcept {
   out.parameters = live.parameters();
-  for (DofIndex i = 0; i < out.drives.size(); ++i) out.drives[i] = live.drive(i);
+  for (DofIndex i = 0; i < out.drives.size(); ++i) out.drives[i] = live.set_drive_of(i);
 }
 
 StepReport solve_step(World& world, ContactModelKind kind, const SolverInputs& inputs) noexcept {
@@ -34,6 +58,7 @@ StepReport solve_step(World& world, ContactModelKind kind, const SolverInputs& i
   TACTUS_ASSERT(has);
   world.set_parameters(inputs.parameters);
   for (DofIndex i = 0; i < inputs.drives.size(); ++i) world.set_drive(i, inputs.drives[i]);
+  world.set_joint_commands(inputs.commands);
   for (BodyIndex b = 0; b < inputs.wrench.size(); ++b) world.apply(b, inputs.wrench[b]);
   return world.step();
 }
@@ -41,9 +66,10 @@ StepReport solve_step(World& world, ContactModelKind kind, const SolverInputs& i
 SlowSolver::SlowSolver(std::unique_ptr<World> world, ContactModelKind kind, std::uint32_t contacts)
     : world_(std::move(world)),
       kind_(kind),
-      ticks_(static_cast<std::uint32_t>(std::lround(world_->h() / world_->model().step))) {
-  TACTUS_ASSERT(ticks_ >= 1);
+      ticks_(ticks_of(*world_)),
+      commands_(world_->driven_joint_count(), ticks_) {
   resize(*world_, job_);
+  world_->resize_readings(result_.readings);
   result_.state = world_->initial();
   result_.contacts.resize(contacts);
 }
@@ -54,17 +80,20 @@ void SlowSolver::begin(const State& state, const World& live, std::span<const Sp
   job_.state = state;
   copy_inputs(live, job_);
   std::copy(wrench.begin(), wrench.end(), job_.wrench.begin());
+  commands_.copy_to(job_.commands);
   request();
 }
 
 void SlowSolver::solve() noexcept {
   result_.report = solve_step(*world_, kind_, job_);
   result_.state = world_->state();
+  world_->copy_readings(result_.readings);
   result_.contact_count = contact_rows(*world_, result_.contacts);
 }
 
 std::uint32_t contact_rows(const World& world, std::span<ContactRow> out) noexcept {
   const ContactSet& contacts = world.contacts();
+  const PairMemory& pairs = world.state().pairs;
   std::uint32_t rows = 0;
   for (std::uint32_t m = 0; m < contacts.manifold_count; ++m) {
     const Manifold& manifold = contacts.manifolds[m];
@@ -75,6 +104,7 @@ std::uint32_t contact_rows(const World& world, std::span<ContactRow> out) noexce
       ContactRow& row = out[rows++];
       row.body_a = manifold.body_a;
       row.body_b = manifold.body_b;
+      row.phase = manifold.pair < pairs.size() ? static_cast<std::uint8_t>(pairs[manifold.pair].phase) : 0;
       row.value = {static_cast<float>(c.x()),      static_cast<float>(c.y()),     static_cast<float>(c.z()),
                    static_cast<float>(nhat.x()),   static_cast<float>(nhat.y()),  static_cast<float>(nhat.z()),
                    static_cast<float>(force.x()),  static_cast<float>(force.y()), static_cast<float>(force.z()),

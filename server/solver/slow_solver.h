@@ -18,6 +18,23 @@ struct SolverInputs {
   Parameters parameters;
   std::vector<SpatialForce> wrench;  // per body, F_Bcm_W, constant over the step [N m, N]
   std::vector<DofDrive> drives;
+  std::vector<JointChannels::Output> commands;  // of each tick of the step, each driven joint
+};
+
+// What joints were asked for in the last ticks of the live world, as many as a step takes: a ring, written once a tick.
+class JointRecord {
+ public:
+  JointRecord(std::size_t joints, std::uint32_t ticks) : joints_(joints), ticks_(ticks), rows_(joints * ticks) {}
+  void clear() noexcept { count_ = next_ = 0; }
+  // One tick's rows, one per driven joint.
+  void add(std::span<const JointChannels::Output> rows) noexcept;
+  // The last ticks in order. Fewer than a step's: the oldest stands for those before it. After an add().
+  void copy_to(std::vector<JointChannels::Output>& out) const noexcept;
+
+ private:
+  std::size_t joints_;
+  std::uint32_t ticks_, count_ = 0, next_ = 0;
+  std::vector<JointChannels::Output> rows_;
 };
 
 // A World for a solver of `kind`: the live one's model and limits, steps of `ticks`. Null: this build does not have the
@@ -34,13 +51,16 @@ class SlowSolver final : public SolverThread {
   [[nodiscard]] ContactModelKind kind() const noexcept { return kind_; }
   [[nodiscard]] std::uint32_t ticks() const noexcept { return ticks_; }
 
-  // --- The tick's side. Copies, allocates nothing. wrench: mean over the step to come, one per body of the model.
+  // --- The tick's side. Copies, allocates nothing. wrench: mean over the step to come, one per body of the model;
+  // commands(): what joints are asked for in its ticks.
   void begin(const State& state, const World& live, std::span<const SpatialForce> wrench) noexcept;
+  [[nodiscard]] JointRecord& commands() noexcept { return commands_; }
 
   // Valid from finished() to the next begin(); the receiver may change the state.
   struct Result {
     State state;
     StepReport report;
+    World::Readings readings;
     std::vector<ContactRow> contacts;
     std::uint32_t contact_count = 0;
   };
@@ -56,6 +76,7 @@ class SlowSolver final : public SolverThread {
   const std::uint32_t ticks_;
   SolverInputs job_;
   Result result_;
+  JointRecord commands_;  // the tick's
 };
 
 // Rows for publishing of the World's last step, as many as fit; gives their number. O(points).
@@ -65,6 +86,8 @@ std::uint32_t contact_rows(const World& world, std::span<ContactRow> out) noexce
 void copy_inputs(const World& live, SolverInputs& out) noexcept;
 // One step of the solver's World from these inputs.
 StepReport solve_step(World& world, ContactModelKind kind, const SolverInputs& inputs) noexcept;
+// Ticks that a step of it takes.
+[[nodiscard]] std::uint32_t ticks_of(const World& world) noexcept;
 // Sizes for the model.
 void resize(const World& world, SolverInputs& out);
 

@@ -47,11 +47,15 @@ SlowSolver* SlowTicker::exchange(SlowSolver* next, World& world) noexcept {
       add(mean_[b], std::exchange(sum_[b], SpatialForce{}), 1.0 / ticks);
     }
   }
+  if (next != nullptr) next->commands().clear();
   return std::exchange(solver_, next);
 }
 
 void SlowTicker::clear() noexcept {
-  if (solver_ != nullptr) solver_->discard();
+  if (solver_ != nullptr) {
+    solver_->discard();
+    solver_->commands().clear();
+  }
   std::fill(sum_.begin(), sum_.end(), SpatialForce{});
   begun_ = extrapolated_ = late_ = became_late_ = adopted_ = false;
   spend_ticks_ = 0;
@@ -78,6 +82,8 @@ StepReport SlowTicker::step(World& world, bool may_wait, bool begin_next) noexce
   }
   const std::uint32_t n = world.state().body_count();
   TACTUS_ASSERT(n <= sum_.size());
+  world.look_at_commands();
+  solver_->commands().add(world.joint_commands());
   if (!begun_ && may_wait) solver_->wait();  // for what was discarded
   if (!begun_ && solver_->idle()) begin(world.state(), world);
   for (BodyIndex b = 0; b < n; ++b) add(sum_[b], world.applied(b), 1);
@@ -118,7 +124,9 @@ void SlowTicker::adopt(World& world, bool begin_next) noexcept {
   solve_ns_ = solver_->solve_ns();
   contact_count_ = std::min(result.contact_count, static_cast<std::uint32_t>(contacts_.size()));
   std::copy_n(result.contacts.begin(), contact_count_, contacts_.begin());
+  world.copy_channels(result.state);
   world.adopt(result.state);
+  world.adopt_readings(result.readings);
   solver_->release();
   begun_ = false;
   if (begin_next) begin(result.state, world);

@@ -7,6 +7,10 @@
 // their velocities (for at most M more ticks, then they stand), S(b+M) is adopted when it comes, moved on by L ticks,
 // and the next step still ends at b+2M. Only when L reaches M does simulated time fall behind: L ticks are lost and
 // counted. No applied impulse is ever lost.
+//
+// What joints are commanded to is looked at in every tick of the live world, whose channels count their deadlines; a
+// step takes what was asked for in the M ticks before it (the first one: what stands at its start), through the drives'
+// delays and lags tick by tick. Sensors and efforts of the stream are those of the step adopted last, encoders of now.
 #pragma once
 
 #include <cstdint>

@@ -73,6 +73,7 @@ Link Client::Impl::link_locked() const {
   link.connected = up;
   link.armed = armed;
   quality.report(link);
+  link.quality = figures;
   link.states_incomplete = incomplete;
   if (realtime) {
     link.packets_lost = realtime->packets_lost();
@@ -88,6 +89,7 @@ Link Client::Impl::link_locked() const {
 }
 
 Link Client::link() const {
+  impl_->refresh_figures();
   const std::lock_guard lock(impl_->m);
   return impl_->link_locked();
 }
@@ -119,6 +121,9 @@ void Client::on_ping(std::function<void(std::int64_t, std::int64_t)> callback) {
 }
 void Client::on_state(std::function<void(const StatePtr&)> callback) {
   impl_->change_callbacks([&](auto& all) { all.state = std::move(callback); });
+}
+void Client::on_shadow(std::function<void(const ShadowPtr&)> callback) {
+  impl_->change_callbacks([&](auto& all) { all.shadow = std::move(callback); });
 }
 void Client::on_verdict(std::function<void(const Verdict&)> callback) {
   impl_->change_callbacks([&](auto& all) { all.verdict = std::move(callback); });
@@ -185,6 +190,14 @@ StatePtr Client::Impl::wait_newer(std::uint64_t than, std::chrono::milliseconds 
   if (!latest || latest_number <= than) return nullptr;
   returned_number = latest_number;
   return latest;
+}
+
+ShadowPtr Client::next_shadow(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(impl_->m);
+  impl_->cv.wait_for(lock, timeout, [this] { return impl_->shadow && !impl_->shadow_returned; });
+  if (!impl_->shadow || impl_->shadow_returned) return nullptr;
+  impl_->shadow_returned = true;
+  return impl_->shadow;
 }
 
 StatePtr Client::next(std::chrono::milliseconds timeout) {

@@ -14,6 +14,7 @@
 #include "clients/cpp/src/link_math.h"
 #include "clients/cpp/src/realtime.h"
 #include "clients/cpp/src/session.h"
+#include "clients/cpp/src/shadow_assembler.h"
 #include "tactus/client.h"
 
 namespace tactus::client {
@@ -40,6 +41,8 @@ struct Client::Impl {
   void on_packet(const std::shared_ptr<Assembler>& assembler, const v1::StatePacket& packet, std::uint64_t sequence,
                  std::int64_t receive_ns);
   void on_pong(const v1::Pong& pong, std::int64_t receive_ns);
+  void on_granted(const v1::GrantedPacket& granted);
+  void on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns);
   void set_up_streams();  // describe, subscribe again, then report the link up
   void finish_up();
   void adopt_scene(const v1::SceneDescription& description);
@@ -47,6 +50,7 @@ struct Client::Impl {
   void beat();  // timer: heartbeat, ping, lease renewal, liveness
   void renew_leases();
   void send_heartbeat();
+  void refresh_figures();
 
   // --- any thread
   Outcome ask(v1::Request request, std::chrono::milliseconds timeout);
@@ -79,6 +83,7 @@ struct Client::Impl {
   std::shared_ptr<Realtime> realtime;
   VerdictTracker tracker;
   Quality quality;
+  LinkFigures figures;  // as computed last
   ClockFilter clock;
   std::shared_ptr<const v1::SceneDescription> scene = std::make_shared<v1::SceneDescription>();
   std::unordered_map<std::string, std::uint32_t> ids;
@@ -87,15 +92,19 @@ struct Client::Impl {
   std::uint32_t subscription = 0;
   StatePtr latest;
   std::uint64_t latest_number = 0, returned_number = 0;
+  ShadowPtr shadow;  // newest
+  bool shadow_returned = false;
   std::uint64_t incomplete = 0;
+  std::uint64_t granted_tick = 0;           // lockstep on a link with faults: up to where the server has run
   std::optional<std::uint64_t> known_tick;  // lockstep: where the last grant ended, unless the world was moved since
   std::vector<Claim> claims;
   bool armed = false;
-  std::set<std::uint32_t> commanded;
+  std::set<std::uint32_t> commanded, commanded_joints;
   std::deque<Verdict> verdicts;
 
   struct Callbacks {
     std::function<void(const StatePtr&)> state;
+    std::function<void(const ShadowPtr&)> shadow;
     std::function<void(const Verdict&)> verdict;
     std::function<void(const v1::Event&)> event;
     std::function<void(bool, const std::string&)> link;
@@ -120,5 +129,6 @@ struct Client::Impl {
 v1::Request subscribe_request(const Subscription& wanted);
 // "crate" -> "body/crate/wrench"; "world" and paths stay.
 std::string full_channel(const std::string& channel);
+void expand_channel(const std::string& channel, const v1::SceneDescription& scene, std::vector<std::string>& out);
 
 }  // namespace tactus::client

@@ -83,6 +83,13 @@ void Client::set_model(const std::string& name) {
   call(*this, [&](auto& m) { m.mutable_set_model()->set_name(name); });
 }
 
+void Client::set_shadow(const std::string& model, double rate_hz) {
+  call(*this, [&](auto& m) {
+    m.mutable_set_shadow()->set_model(model);
+    m.mutable_set_shadow()->set_rate_hz(rate_hz);
+  });
+}
+
 void Client::set_parameter(const std::string& key, const std::string& value) {
   call(*this, [&](auto& m) {
     m.mutable_set_parameter()->set_key(key);
@@ -92,6 +99,14 @@ void Client::set_parameter(const std::string& key, const std::string& value) {
 
 v1::Statistics Client::statistics() {
   return call(*this, [](auto& m) { m.mutable_get_statistics(); }).statistics();
+}
+
+v1::LinkFaultsReply Client::set_link_faults(const v1::SetLinkFaults& faults) {
+  return call(*this, [&](auto& m) { *m.mutable_set_link_faults() = faults; }).link_faults();
+}
+
+v1::LinkFaultsReply Client::link_faults(std::uint32_t session) {
+  return call(*this, [&](auto& m) { m.mutable_get_link_faults()->set_session(session); }).link_faults();
 }
 
 }  // namespace tactus::client

@@ -20,6 +20,8 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   struct Handlers {
     std::function<void(const v1::StatePacket&, std::uint64_t sequence, std::int64_t receive_ns)> state;
     std::function<void(const v1::Pong&, std::int64_t receive_ns)> pong;
+    std::function<void(const v1::GrantedPacket&)> granted;
+    std::function<void(const v1::ShadowPacket&, std::int64_t receive_ns)> shadow;
   };
   // Throws std::system_error when the socket cannot be made.
   Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key, std::uint32_t session,
@@ -56,6 +58,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   ReplayWindow window_;
   std::array<std::uint8_t, 2048> in_{};
   v1::StatePacket packet_;
+  v1::ShadowPacket shadow_;
   std::atomic<std::uint64_t> lost_{0}, refused_{0};
 };
 
