@@ -12,9 +12,9 @@ constexpr double kTolerance = kLcpTolerance;
 constexpr std::uint32_t kFewRows = 64;
 constexpr int kTurns = 30;  // of a pyramid's axes
 constexpr int kRounds = 8;  // of contacts whose slip turns
-constexpr std::uint32_t kSweeps = 400;
+constexpr std::uint32_t kFewSweeps = 30, kSweeps = 400;
 constexpr std::uint64_t kFlops = 400'000'000;  // of all dense methods on one island
-constexpr double kGiven = 1e-7;                // energy that forces may give by rounding, of what they take
+constexpr double kGiven = 1e-3;                // energy that forces may give, of what they take
 constexpr double kTurned = 1e-12;              // slip against its direction that is none, of the velocities there
 
 std::uint32_t half_max(const Model& model) noexcept {
@@ -134,6 +134,11 @@ bool LcpForces::attempt(Job& job) noexcept {
     newton(job);
     if (job.residual <= kTolerance) return true;
     job.by_first = false;
+    for (const std::uint32_t i : job.island.contacts) job.p[i].setZero();
+    judge(job);
+    sweep_island(job.problem, job.island, disc_, kFewSweeps, job.p, job.u);
+    newton(job);
+    if (job.residual <= kTolerance) return true;
     restart();
   }
   if (job.method == ForceMethod::qp) {
@@ -142,6 +147,7 @@ bool LcpForces::attempt(Job& job) noexcept {
     job.by_first = false;
     restart();
   }
+  job.residual = std::numeric_limits<double>::infinity();
   dense(job, false, !job.painleve);
   if (job.residual <= kTolerance) return true;
   if (job.residual == std::numeric_limits<double>::infinity()) {

@@ -24,7 +24,9 @@ struct LcpReport {
 inline constexpr std::uint32_t kLcpDenseRows = 256;
 
 // Order for an island (core/README.md says why and with what measured):
-//   automatic  Newton from the last forces; pivoting (math/lcp.h) and Newton from its answer
+//   automatic  Newton from the last forces; from sweeps; pivoting (math/lcp.h) and Newton from its answer. Small
+//   islands
+//              with a robot: pivoting first
 //   pivoting   the same, pivoting first; qp: the convex program first
 // Sliding contacts whose slip would turn round within the step come to rest in it, and the island is solved again. An
 // island that cannot be solved while its contacts slide is inconsistent (survey, 7.1): all that slide are then static

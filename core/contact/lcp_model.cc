@@ -9,6 +9,13 @@
 
 namespace tactus {
 
+namespace {
+
+// Slip that friction may stop within so many steps has no direction of its own left: that of the step's end counts.
+constexpr double kSoon = 2;
+
+}  // namespace
+
 LcpModel::LcpModel(const Model& model, const Limits& limits)
     : TimeStepper(model, limits), forces_(model, limits), y_(u_.size()), u_drift_(u_.size()) {}
 
@@ -33,7 +40,8 @@ void LcpModel::set_laws(const Tick& tick, const State& state, const LcpCollision
                     point_velocity(state, tick.kinematics.bodies[m.body_b], m.body_b, p_WC));
     if (friction == LcpFriction::none) contact.mu = 0;
     const double slip = v.tail<2>().norm();
-    const bool slides = slip > tick.parameters.impact_epsilon;
+    const double soon = kSoon * contact.mu * tick.h * tick.parameters.gravity_W.norm();
+    const bool slides = slip > std::max(tick.parameters.impact_epsilon, soon);
     if (slides) contact.slip = v.tail<2>() / slip;
     if (friction == LcpFriction::lotstedt) {
       contact.law = ContactLaw::bounded;
