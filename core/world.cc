@@ -94,6 +94,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   joint_efforts_.resize(model_->joint_v0.size());
   external_efforts_.resize(model_->joint_v0.size());
   if (!model_->robots.empty()) contact_wrenches_.resize(n);
+  external_wrenches_.resize(n);
   last_joint_q_.resize(model_->joint_q0.size());
   for (const Robot& robot : model_->robots) TACTUS_ASSERT(robot.v_count <= std::min(limits.robot_dofs, kMostDofs));
   manifolds_.resize(limits.pairs);
@@ -114,6 +115,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   }
   contacts_.manifolds = manifolds_.data();
   contacts_.points = points_.data();
+  if (FeaturePairs* features = contact_model_->features()) make_room(features->capacity());
   measure_at_rest();
 }
 
@@ -151,6 +153,7 @@ StepReport World::step() noexcept {
   report.points_dropped += found.points_dropped;
   report.pairs_dropped = found.pairs_dropped;
   report.depth_max = found.depth_max;
+  if (contact_model_->features() != nullptr) publish_features();
   finish(report);
   measure(contacts_);
   std::fill(applied_.begin(), applied_.end(), SpatialForce{});
@@ -191,6 +194,8 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
   state_.pairs.match(keys, pair_scratch_.data());
   contacts_.manifold_count = contacts_.point_count = 0;
   const bool ahead = contact_model_->looks_ahead();
+  FeaturePairs* const features = contact_model_->features();
+  if (features != nullptr) features->start(contact_model_->feature_rules(parameters_));
   for (std::uint32_t i = 0; i < keys.size(); ++i) {
     const std::uint32_t a = keys[i].shape_a, b = keys[i].shape_b;
     const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
@@ -202,6 +207,10 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
       report.points_dropped += found.dropped;
       for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(i + k, found.patch[k], report);
       i += limits_.patches_per_pair - 1;
+      continue;
+    }
+    if (features != nullptr && features->knows(a) && features->knows(b)) {
+      add_features(i, *features, report);
       continue;
     }
     ContactBuffer buffer{raw_points_.data(), limits_.raw_points_per_pair};
@@ -360,13 +369,15 @@ void World::yield_to(ContactModelKind kind) noexcept {
 }
 
 bool World::has_model(ContactModelKind kind) noexcept {
-  return kind == ContactModelKind::penalty || kind == ContactModelKind::deepest || kind == ContactModelKind::st ||
-         kind == ContactModelKind::ap;
+  return kind <= ContactModelKind::peg;
 }
 
 bool World::prepare_model(ContactModelKind kind) {
   std::unique_ptr<ContactModel>& slot = contact_models_[static_cast<std::size_t>(kind)];
-  if (!slot) slot = make_contact_model(kind, *model_, limits_);
+  if (!slot) {
+    slot = make_contact_model(kind, *model_, limits_);
+    if (slot && slot->features() != nullptr) make_room(slot->features()->capacity());
+  }
   return slot != nullptr;
 }
 

@@ -62,6 +62,28 @@ class World {
   }
   void release_joint(JointIndex joint) noexcept { robot_drives_.channels().release(joint, state_); }
   void release_robot(std::uint32_t robot) noexcept { robot_drives_.channels().release_robot(robot, state_); }
+  // What a command would get, but for a latched fault: reads only what is constant.
+  [[nodiscard]] JointVerdict check_joint(const JointCommand& command) const noexcept {
+    return robot_drives_.channels().check(command);
+  }
+  void set_joint_options(JointIndex joint, const ChannelOptions& options) noexcept {
+    robot_drives_.set_options(joint, options);
+  }
+  [[nodiscard]] const ChannelOptions& joint_options(JointIndex joint) const noexcept {  // of one that can be driven
+    return robot_drives_.channels().options(robot_drives_.channels().find(joint));
+  }
+  // A latched fault: no command of the robot is taken until recover_robot().
+  [[nodiscard]] bool robot_fault(std::uint32_t robot) const noexcept {
+    return robot_drives_.channels().has_fault(robot, state_);
+  }
+  void recover_robot(std::uint32_t robot) noexcept { robot_drives_.channels().recover(robot, state_); }
+  // Deadlines of joint commands come nearer by time that passed without steps.
+  void pass_joint_time(std::uint64_t ticks) noexcept { robot_drives_.channels().pass_time(ticks, state_); }
+  // What drives did in the last step: commands that expired or were missed, limits that acted (robot_drives.h).
+  [[nodiscard]] const RobotDrives& robot_drives() const noexcept { return robot_drives_; }
+  // All that touched a link in the last step but its joints: contacts, impacts and applied forces, their mean, at its
+  // mass centre at the end, in W. Zero for other bodies.
+  [[nodiscard]] const SpatialForce& external_wrench(BodyIndex b) const noexcept { return external_wrenches_[b]; }
   // The joints that command_robot() takes values for, in their order.
   [[nodiscard]] std::span<const DrivenJoint> driven_joints(std::uint32_t robot) const noexcept {
     return robot_drives_.channels().joints(robot);
@@ -85,8 +107,8 @@ class World {
   // Another World solves with `kind` from here on: as set_model() for the state, whether or not this World has it.
   void yield_to(ContactModelKind kind) noexcept;
 
-  // --- Robots of a World that another one solves for. What commands ask of each driven joint: of the last step's ticks,
-  // one tick after the other; look_at_commands(): of the tick that comes, where this World does not step.
+  // --- Robots of a World that another one solves for. What commands ask of each driven joint: of the last step's
+  // ticks, one tick after the other; look_at_commands(): of the tick that comes, where this World does not step.
   void look_at_commands() noexcept { robot_drives_.sample(state_); }
   [[nodiscard]] std::span<const JointChannels::Output> joint_commands() const noexcept {
     return robot_drives_.commands();
@@ -105,7 +127,8 @@ class World {
   void resize_readings(Readings& out) const;
   void copy_readings(Readings& out) const noexcept;
   void adopt_readings(const Readings& readings) noexcept;
-  // A jump to a state that a model of another World is to go on from: restore() without that model. False: does not fit.
+  // A jump to a state that a model of another World is to go on from: restore() without that model. False: does not
+  // fit.
   bool jump(const State& state) noexcept;
 
   // Switches the contact model; pair memory keeps its common part, the models' blocks are cleared. False: not in this
@@ -118,8 +141,8 @@ class World {
   // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
   // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
   // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s, friction_directions,
-  // detection_distance_m. False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses
-  // text).
+  // detection_distance_m, lcp_friction, lcp_method, lcp_drift, peg.form, peg.edge_test, peg.angle_rad. False: unknown
+  // key or a value out of range; nothing changed. Not for the tick thread (parses text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
   // All keys with their present values, as parse_parameter reads them.
   static std::vector<std::pair<std::string, std::string>> list_parameters(const Parameters& parameters);
@@ -157,6 +180,9 @@ class World {
   void find_contacts(double margin, StepReport& report) noexcept;
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
+  void make_room(std::uint32_t features);
+  void add_features(std::uint32_t pair, FeaturePairs& features, StepReport& report) noexcept;
+  void publish_features() noexcept;
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
   void freeze_robots(StepReport& report) noexcept;
   void finish(StepReport& report) noexcept;
@@ -181,6 +207,7 @@ class World {
   std::vector<DofDrive> drives_, set_drives_;
   std::vector<double> joint_efforts_, external_efforts_, last_joint_q_;
   std::vector<SpatialForce> contact_wrenches_;  // of links; empty without robots
+  std::vector<SpatialForce> external_wrenches_;
   std::vector<Manifold> manifolds_;
   std::vector<ContactPoint> points_;
   std::vector<ContactPoint> raw_points_;

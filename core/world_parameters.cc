@@ -48,6 +48,9 @@ bool parse_gains(std::string_view value, Gains& out) {
 
 constexpr std::array<std::string_view, 2> kImpacts{"sequential", "simultaneous"};
 constexpr std::array<std::string_view, 3> kRestitutionLaws{"newton", "poisson", "stronge"};
+constexpr std::array<std::string_view, 3> kLcpFrictions{"coulomb", "lotstedt", "none"};
+constexpr std::array<std::string_view, 3> kForceMethods{"auto", "pivoting", "qp"};
+constexpr std::array<std::string_view, 2> kLcpDrifts{"penalty", "off"};
 
 // One of the words, in the order of the enumeration.
 template <typename Enum, std::size_t n>
@@ -57,6 +60,9 @@ bool parse_word(std::string_view value, const std::array<std::string_view, n>& w
   out = static_cast<Enum>(it - words.begin());
   return true;
 }
+
+constexpr std::array<std::string_view, 3> kPegForms{"repaired", "printed", "unilateral"};
+constexpr std::array<std::string_view, 2> kEdgeTests{"gauss", "paper"};
 
 struct Range {
   std::string_view key;
@@ -87,6 +93,18 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
     ok = parse_word(value, kImpacts, next.impacts);
   } else if (key == "restitution_law") {
     ok = parse_word(value, kRestitutionLaws, next.restitution_law);
+  } else if (key == "peg.form") {
+    ok = parse_word(value, kPegForms, next.peg_form);
+  } else if (key == "peg.edge_test") {
+    ok = parse_word(value, kEdgeTests, next.peg_edge_test);
+  } else if (key == "peg.angle_rad") {
+    ok = parse_numbers(value, &next.peg_angle, 1) && next.peg_angle >= 0 && next.peg_angle <= 0.5;
+  } else if (key == "lcp_friction") {
+    ok = parse_word(value, kLcpFrictions, next.lcp_friction);
+  } else if (key == "lcp_method") {
+    ok = parse_word(value, kForceMethods, next.lcp_method);
+  } else if (key == "lcp_drift") {
+    ok = parse_word(value, kLcpDrifts, next.lcp_drift);
   } else if (key == "friction_directions") {
     double n = 0;
     ok = parse_numbers(value, &n, 1) && (n == 0 || (n >= 4 && n <= kConeDirectionsMax && std::fmod(n, 2) == 0));
@@ -106,6 +124,8 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   ok = ok && next.gains.explicit_alpha + 2 * next.gains.explicit_beta < 4;
   // Simultaneous impacts know Newton's law only.
   ok = ok && (next.impacts == Impacts::sequential || next.restitution_law == RestitutionLaw::newton);
+  // A convex program knows no bounds that follow the normal forces.
+  ok = ok && (next.lcp_method != ForceMethod::qp || next.lcp_friction != LcpFriction::coulomb);
   if (ok) out = next;
   return ok;
 }
@@ -136,7 +156,13 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
           {"overlap_relax_time_s", number(p.overlap_relax_time)},
           {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)},
           {"friction_directions", number(p.friction_directions)},
-          {"detection_distance_m", number(p.detection_distance)}};
+          {"detection_distance_m", number(p.detection_distance)},
+          {"lcp_friction", std::string(kLcpFrictions[static_cast<std::size_t>(p.lcp_friction)])},
+          {"lcp_method", std::string(kForceMethods[static_cast<std::size_t>(p.lcp_method)])},
+          {"lcp_drift", std::string(kLcpDrifts[static_cast<std::size_t>(p.lcp_drift)])},
+          {"peg.form", std::string(kPegForms[static_cast<std::size_t>(p.peg_form)])},
+          {"peg.edge_test", std::string(kEdgeTests[static_cast<std::size_t>(p.peg_edge_test)])},
+          {"peg.angle_rad", number(p.peg_angle)}};
 }
 
 std::vector<std::uint8_t> World::serialise(const State& state) const {

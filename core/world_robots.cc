@@ -34,6 +34,7 @@ void World::measure_at_rest() noexcept {
 // J^T F of the links at the end of the tick, F moved there from the mass centres of its start.
 void World::find_external_efforts(const TickForces& forces) noexcept {
   std::fill(external_efforts_.begin(), external_efforts_.end(), 0.0);
+  std::fill(external_wrenches_.begin(), external_wrenches_.end(), SpatialForce{});
   for (const auto& tree : kinematics_.robots) {
     if (robot_frozen(*model_, state_, tree->robot())) continue;
     double* out = external_efforts_.data() + tree->robot().first_v;
@@ -44,6 +45,7 @@ void World::find_external_efforts(const TickForces& forces) noexcept {
       F.torque = forces.applied[b].torque + forces.contact[b].torque + forces.impulse[b].torque / h();
       if (F.force.isZero(0) && F.torque.isZero(0)) continue;
       F.torque += (kinematics_.bodies[b].X_WBcm.p - state_.p_WBcm(b)).cross(F.force);
+      external_wrenches_[b] = F;
       tree->add_force(i, F, out);
     }
   }

@@ -27,12 +27,56 @@ struct Key {
   double scale = 1;  // file value times this is stored
 };
 
+void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultSettings& s) {
+  const auto add = [&](std::size_t i, auto* target) {
+    keys.push_back({prefix + kLinkFaultKeys[i].name, target, 0, kLinkFaultKeys[i].high});
+  };
+  add(0, &s.delay_us);
+  add(1, &s.jitter_us);
+  add(2, &s.loss);
+  add(3, &s.loss_burst);
+  add(4, &s.duplicate);
+  add(5, &s.reorder);
+  add(6, &s.reorder_us);
+  add(7, &s.keep_order);
+}
+
+void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
+  keys.insert(keys.end(), {
+                              {"black_box.seconds", &o.seconds, 0, 3600},
+                              {"black_box.folder", &o.folder},
+                              {"black_box.memory_bytes", &o.memory_bytes, 1 << 20, 17179869184.0},
+                              {"black_box.files", &o.files, 0, 1e6},
+                              {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
+                          });
+}
+
+// Sizes of a world's memory.
+void add_limit_keys(std::vector<Key>& keys, Limits& l) {
+  const std::initializer_list<Key> limits{
+      {"limits.bodies", &l.bodies, 1, 16384},
+      {"limits.shapes", &l.shapes, 1, 65536},
+      {"limits.pairs", &l.pairs, 1, 262144},
+      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
+      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
+      {"limits.patches_per_pair", &l.patches_per_pair, 1, 8},
+      {"limits.mesh_points_per_pair", &l.mesh_points_per_pair, 64, 1 << 20},
+      {"limits.mesh_file_bytes", &l.mesh_file_bytes, 1024, 4294967296.0},
+      {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
+      {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
+      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
+      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
+      {"limits.problem_rows", &l.problem_rows, 64, 4096},
+      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
+  };
+  keys.insert(keys.end(), limits);
+}
+
 std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
-  Limits& l = n.limits;
   const auto rate = [&n](ContactModelKind kind) { return &n.rates.hz[static_cast<std::size_t>(kind)]; };
-  return {
+  std::vector<Key> keys{
       {"network.listen", &n.listen},
       {"network.control_port", &n.control_port, 0, 65535},
       {"network.realtime_port", &n.realtime_port, 0, 65535},
@@ -54,22 +98,9 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"limits.requests_per_s", &n.requests_per_s, 1, 1e5},
       {"limits.send_queue_bytes", &n.send_queue_bytes, 5u << 20, 1u << 30},
       {"limits.socket_buffer_bytes", &n.socket_buffer_bytes, 65536, 64u << 20},
+      {"limits.link_datagrams", &n.link_datagrams, 1, 65536},
       {"limits.command_rows", &c.command_rows, 64, 65536},
       {"limits.published_contacts", &c.published_contacts, 0, 65536},
-      {"limits.bodies", &l.bodies, 1, 16384},
-      {"limits.shapes", &l.shapes, 1, 65536},
-      {"limits.pairs", &l.pairs, 1, 262144},
-      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
-      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
-      {"limits.patches_per_pair", &l.patches_per_pair, 1, 8},
-      {"limits.mesh_points_per_pair", &l.mesh_points_per_pair, 64, 1 << 20},
-      {"limits.mesh_file_bytes", &l.mesh_file_bytes, 1024, 4294967296.0},
-      {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
-      {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
-      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
-      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
-      {"limits.problem_rows", &l.problem_rows, 64, 4096},
-      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
       {"model.penalty.rate_hz", rate(ContactModelKind::penalty), 0, 10000},
       {"model.deepest.rate_hz", rate(ContactModelKind::deepest), 0, 10000},
       {"model.lcp.rate_hz", rate(ContactModelKind::lcp), 1, 10000},
@@ -79,9 +110,27 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
       {"shadow.model", &n.shadow_model},
       {"shadow.rate_hz", &n.shadow_rate_hz, 1, 10000},
+      {"web.enabled", &n.web.enabled},
+      {"web.port", &n.web.port, 0, 65535},
+      {"web.directory", &n.web.directory},
+      {"web.allowed_origins", &n.web.allowed_origins},
+      {"web.connections", &n.web.connections, 1, 1000},
+      {"web.silence_s", &n.web.silence_s, 2, 3600},
+      {"web.stall_s", &n.web.stall_s, 1, 3600},
+      {"link.seed", &n.link_seed, 0, 4294967295.0},
+      {"joints.missed_command", &n.joint_missed},
+      {"joints.tolerance_ticks", &n.joint_channel.tolerance_ticks, 0, 1e6},
+      {"joints.fault_ticks", &n.joint_channel.fault_ticks, 0, 1e6},
+      {"joints.ramp_s", &n.joint_channel.ramp, 0, 1},
+      {"joints.cutoff_hz", &n.joint_channel.cutoff, 0, 1e6},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
+  add_black_box_keys(keys, c.black_box);
+  add_limit_keys(keys, n.limits);
+  add_link_keys(keys, "link.up.", n.link_up);
+  add_link_keys(keys, "link.down.", n.link_down);
+  return keys;
 }
 
 [[noreturn]] void fail(const std::string& path, const toml::node& node, const std::string& key,
@@ -161,15 +210,42 @@ void read_config(const std::string& path, ServerConfig& config) {
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, log");
+           "unknown; expected the tables network, scene, realtime, limits, model, shadow, joints, link, black_box, "
+           "web, log");
     }
     read_table(path, table_name, *table, keys);
+  }
+  for (const auto& [name, settings] :
+       {std::pair{"up", &config.net.link_up}, std::pair{"down", &config.net.link_down}}) {
+    const std::string problem = problem_of(*settings);
+    const toml::node_view<toml::node> table = file["link"][name];
+    if (!problem.empty() && table) fail(path, *table.node(), std::string("link.") + name, problem);
   }
   // A rate that the user chose must fit the scene; a default gives way to it.
   const net::NetOptions defaults;
   for (std::size_t i = 0; i < kContactModels; ++i)
     config.net.rates.chosen[i] = config.net.rates.hz[i] != defaults.rates.hz[i];
   config.net.shadow_rate_chosen = config.net.shadow_rate_hz != defaults.shadow_rate_hz;
+}
+std::string describe_config(ServerConfig config) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const Key& key : keys_of(config)) {
+    out << key.name << " = ";
+    std::visit(
+        [&](const auto* value) {
+          using T = std::remove_const_t<std::remove_pointer_t<decltype(value)>>;
+          if constexpr (std::is_same_v<T, std::string>)
+            out << toml::value<std::string>(*value);
+          else if constexpr (std::is_same_v<T, bool>)
+            out << (*value ? "true" : "false");
+          else
+            out << static_cast<double>(*value) / key.scale;
+        },
+        key.target);
+    out << '\n';
+  }
+  return out.str();
 }
 
 void finish_config(ServerConfig& c) {
@@ -197,6 +273,15 @@ void finish_config(ServerConfig& c) {
   bool known = false;
   for (const char* level : kLevels) known = known || c.log_level == level;
   TACTUS_REQUIRE(known, "log.level: found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
+  known = false;
+  for (const MissedPolicy p :
+       {MissedPolicy::hold, MissedPolicy::extrapolate, MissedPolicy::ramp, MissedPolicy::brake}) {
+    if (c.net.joint_missed != to_string(p)) continue;
+    c.net.joint_channel.missed = p;
+    known = true;
+  }
+  TACTUS_REQUIRE(
+      known, "joints.missed_command: found '" + c.net.joint_missed + "', expected hold, extrapolate, ramp or brake");
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;
@@ -212,6 +297,13 @@ std::string find_shipped(const std::string& relative) {
     if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error).string();
   }
   return {};
+}
+
+std::string shipped_viewer() {
+  for (const char* place : {"build/viewer", "viewer"}) {
+    if (const std::string found = find_shipped(place); !found.empty()) return found;
+  }
+  return std::string(TACTUS_SOURCE_DIR) + "/build/viewer";
 }
 
 }  // namespace tactus

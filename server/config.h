@@ -8,18 +8,19 @@
 
 #include "server/net/options.h"
 #include "server/realtime/tick_loop.h"
+#include "server/record/recorder.h"
 
 namespace tactus {
 
 struct ServerConfig {
   net::NetOptions net;
   TickOptions tick;
+  record::RecordOptions black_box;
   std::string scene = "default";  // a file, or a name of scenes_dir
   std::string model;              // empty: the scene's
   std::string token_file;
   std::vector<std::pair<std::string, std::string>> set;
   std::uint32_t published_contacts = 2048, command_rows = 4096;
-  std::uint32_t web_port = 0;  // 0: not asked for
   std::string record, replay;
   std::string log_level = "info";
   bool status_line = true;
@@ -32,9 +33,14 @@ void read_config(const std::string& path, ServerConfig& config);
 // What holds between keys: a token where one is needed, ranges of flags. Reads the token file. Throws InputError.
 void finish_config(ServerConfig& config);
 
+// Every key and its value in force, as TOML.
+std::string describe_config(ServerConfig config);
+
 // A file that comes with Tactus, for example "config/server.toml". Looked for in this order: beside the program's tree
 // (../../.. of the program, which is build/PRESET/bin), the source tree it was built from, ../share/tactus of the
 // program, /usr/local/share/tactus, /usr/share/tactus. Empty: nowhere.
 std::string find_shipped(const std::string& relative);
+// Where the built viewer is, or would be: build/viewer of the tree, or viewer of the installed share.
+std::string shipped_viewer();
 
 }  // namespace tactus

@@ -19,7 +19,7 @@ struct Raw {
   double interleave_bare_s = 0;
   double rate_hz = 0;
   std::string listen, scene, token_file;
-  int control_port = -1, realtime_port = -1;
+  int control_port = -1, realtime_port = -1, web_port = -1;
 };
 
 void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
@@ -33,7 +33,7 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
       ->check(CLI::Range(0, 65535));
   app.add_option("--realtime-port", raw.realtime_port, "UDP port (default 17801; 0 = any free one)")
       ->check(CLI::Range(0, 65535));
-  app.add_option("--web-port", c.web_port, "Web and WebSocket port (not in this build yet)")
+  app.add_option("--web-port", raw.web_port, "Viewer and WebSocket (default 8765; 0 = any free one)")
       ->check(CLI::Range(0, 65535));
   app.add_option("--duration-s", c.duration_s, "Stop after this time (default: run until stopped)")
       ->check(CLI::Range(0.0, 1e9));
@@ -62,6 +62,7 @@ void apply(const Raw& raw, ServerConfig& c) {
   if (!raw.token_file.empty()) c.token_file = raw.token_file;
   if (raw.control_port >= 0) c.net.control_port = static_cast<std::uint16_t>(raw.control_port);
   if (raw.realtime_port >= 0) c.net.realtime_port = static_cast<std::uint16_t>(raw.realtime_port);
+  if (raw.web_port >= 0) c.net.web.port = static_cast<std::uint16_t>(raw.web_port);
   if (raw.rate_hz > 0) c.net.rate_hz = raw.rate_hz;
   if (raw.no_realtime) c.tick.rights.enabled = false;
   c.tick.interleave_bare_ns = static_cast<std::uint64_t>(1e9 * raw.interleave_bare_s);
@@ -85,6 +86,7 @@ bool parse_flags(int argc, char** argv, ServerConfig& config, int& status) {
   if (!file.empty()) read_config(file, config);
   apply(raw, config);
   if (config.net.scenes_dir.empty()) config.net.scenes_dir = find_shipped("config/scenes");
+  if (config.net.web.directory.empty()) config.net.web.directory = shipped_viewer();
   return true;
 }
 

@@ -21,6 +21,8 @@ namespace {
 
 using namespace tactus;
 
+constexpr std::uint32_t kRecordRows = 16384;  // of the tick, while the recorder is away
+
 // Asynchronous, dropping the oldest when the terminal is slow: a log line never delays the net thread.
 std::shared_ptr<spdlog::logger> start_log(const ServerConfig& config) {
   spdlog::init_thread_pool(1024, 1);
@@ -48,6 +50,7 @@ net::LoadedScene load_first_scene(const ServerConfig& config, const std::string&
                            config.net.limits,
                            config.net.rate_hz,
                            net::solver_options(config.net)};
+  request.joint_channel = config.net.joint_channel;
   if (!config.model.empty()) request.set.emplace_back("model", config.model);
   return net::load(request);
 }
@@ -80,9 +83,14 @@ void say_rates(const ServerConfig& config, const World& world) {
 }
 
 void say_what_is_missing(const ServerConfig& config) {
-  if (config.web_port != 0) spdlog::warn("--web-port: this build has no web server yet; the flag is ignored");
   if (!config.record.empty()) spdlog::warn("--record: this build cannot record yet; the flag is ignored");
   if (!config.replay.empty()) spdlog::warn("--replay: this build cannot replay yet; the flag is ignored");
+}
+
+// What a browser on this machine must be told.
+std::string url_host(const std::string& listen) {
+  if (listen == "0.0.0.0" || listen == "::") return "127.0.0.1";
+  return listen.find(':') == std::string::npos ? listen : "[" + listen + "]";
 }
 
 void print_interleaved(const TickOptions& options, const TickMetrics& m) {
@@ -116,12 +124,16 @@ int serve(const ServerConfig& config) {
   for (const std::string& note : world.model().notes) spdlog::warn("{}", note);
   const std::uint32_t epoch = net::random_u32();
   TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
+  if (config.black_box.seconds > 0)
+    link.record = std::make_unique<RecordFeed>(config.tick.bodies, kRecordRows, config.black_box.hash_every_ticks);
   TickLoop loop(config.tick, link, std::move(scene.world), epoch);
   SolverThread* const solvers[] = {scene.solver.get(), scene.shadow.get()};
   loop.set_solvers(std::move(scene.solver), std::move(scene.shadow));
 
   asio::io_context io(1);
-  net::NetServer server(io, config.net, link, loop, path);
+  std::unique_ptr<record::Recorder> recorder;
+  if (link.record) recorder = std::make_unique<record::Recorder>(config.black_box, *link.record);
+  net::NetServer server(io, config.net, link, loop, path, recorder.get());
   asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&](asio::error_code error, int signal) {
     if (!error) server.stop(signal == SIGINT ? "interrupted (SIGINT)" : "terminated (SIGTERM)");
@@ -141,14 +153,19 @@ int serve(const ServerConfig& config) {
     if (solver != nullptr && !solver->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
       throw InputError("a solver's thread could not be created: see ulimit -u and -v");
   }
+  if (recorder && !recorder->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
+    throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
   say_what_is_missing(config);
-  server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep);
-  std::printf("tactusd: listening control=%s:%u realtime=%u\n", config.net.listen.c_str(), server.control_port(),
-              server.realtime_port());
+  server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep, scene.source);
+  std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", config.net.listen.c_str(), server.control_port(),
+              server.realtime_port(), server.web_port());
+  if (config.net.web.enabled)
+    std::printf("tactusd: the viewer is at http://%s:%u/\n", url_host(config.net.listen).c_str(), server.web_port());
   std::fflush(stdout);
   io.run();
   loop.request_stop();
   loop.join();
+  if (recorder) recorder->stop();
   say_goodbye(loop.metrics());
   print_interleaved(config.tick, loop.metrics());
   return 0;
@@ -163,6 +180,7 @@ int main(int argc, char** argv) {
   try {
     if (!parse_flags(argc, argv, config, status)) return status;
     finish_config(config);
+    config.net.config_text = describe_config(config);
     log = start_log(config);
     status = serve(config);
   } catch (const asio::system_error& e) {
@@ -170,7 +188,7 @@ int main(int argc, char** argv) {
     if (e.code() == asio::error::address_in_use) {
       std::fprintf(stderr,
                    "tactusd: another program (another tactusd?) has that port: stop it (ss -ltnup shows it), or choose "
-                   "others with --control-port and --realtime-port (0 = any free one)\n");
+                   "others with --control-port, --realtime-port and --web-port (0 = any free one)\n");
     }
     status = 1;
   } catch (const std::exception& e) {

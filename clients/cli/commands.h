@@ -48,9 +48,19 @@ struct ScenesOptions {
   std::uint64_t seed = 0;
   bool take_over = false;
 };
+struct BlackBoxOptions {
+  std::string reason, file, csv;
+  bool black_box = false;
+};
+
+struct JointsOptions {
+  std::vector<std::string> names;  // robots, robot/joint; empty: all
+  std::string recover;
+  bool take_over = false;
+};
 struct LatencyOptions {
   double seconds = 5, rate_hz = 1000;
-  std::string body;
+  std::string body, robot;
   bool lockstep = false, take_over = false;
 };
 struct DoctorOptions {
@@ -61,6 +71,7 @@ struct DoctorOptions {
 int run_status(const Common& common);
 int run_scenes(const Common& common, const ScenesOptions& options);
 int run_watch(const Common& common, const WatchOptions& options);
+int run_joints(const Common& common, const JointsOptions& options);
 int run_push(const Common& common, const PushOptions& options);
 int run_claim(const Common& common, const ClaimOptions& options);
 int run_step(const Common& common, const WorldOptions& options);
@@ -69,6 +80,8 @@ int run_resume(const Common& common, const WorldOptions& options);
 int run_reset(const Common& common, const WorldOptions& options);
 int run_snapshot(const Common& common, const WorldOptions& options);
 int run_restore(const Common& common, const WorldOptions& options);
+int run_blackbox_save(const Common& common, const BlackBoxOptions& options);
+int run_blackbox_show(const Common& common, const BlackBoxOptions& options);
 int run_latency(const Common& common, const LatencyOptions& options);
 int run_doctor(const Common& common, const DoctorOptions& options);
 

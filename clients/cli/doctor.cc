@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "clients/cli/child_server.h"
 #include "clients/cli/json.h"
 #include "clients/cli/latency.h"
 #include "clients/cli/machine.h"
+#include "clients/cpp/src/child_server.h"
 
 namespace tactus::cli {
 namespace {
@@ -77,7 +77,9 @@ Headroom measure(client::Client& client, const std::string& where) {
 Headroom measure_child(const Common& common, const DoctorOptions& options) {
   Headroom h;
   try {
-    const ChildServer server(own_directory(options.program) + "/tactusd", options.scene, 30);
+    std::vector<std::string> flags{"--duration-s", "30"};
+    if (!options.scene.empty()) flags.insert(flags.end(), {"--scene", options.scene});
+    const client::ChildServer server(client::own_directory(options.program) + "/tactusd", flags, interrupted);
     Common here = common;
     here.host = "127.0.0.1:" + std::to_string(server.control_port());
     here.token_file.clear();

@@ -30,4 +30,7 @@ void print_row(const char* name, const Spread& spread);
 // "world"; the world advances.
 int run_lockstep_latency(const Common& common, const LatencyOptions& options);
 
+// Torque control of options.robot once a tick, beside a ping-pong at the same rate (latency_joints.cc).
+int run_joint_latency(const Common& common, const LatencyOptions& options);
+
 }  // namespace tactus::cli

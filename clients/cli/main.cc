@@ -63,6 +63,13 @@ void add_looking(CLI::App& app, Chosen& chosen) {
       ->needs(shadow)
       ->check(CLI::NonNegativeNumber);
 
+  auto joints = std::make_shared<JointsOptions>();
+  sub = add(app, chosen, "joints", "Joints of robots: where they are, what acts on them, what was missed",
+            "  tactus joints\n  tactus joints arm/elbow --json\n  tactus joints --recover arm", run_joints, joints);
+  sub->add_option("names", joints->names, "robots or robot/joint (default: all)");
+  sub->add_option("--recover", joints->recover, "clear the latched fault of this robot first");
+  sub->add_flag("--take-over", joints->take_over, "take the leases from their holder")->needs("--recover");
+
   auto scenes = std::make_shared<ScenesOptions>();
   sub = add(app, chosen, "scenes", "Lists the scenes the server can show; with --load, shows one",
             "  tactus scenes\n  tactus scenes --load pile --set n=64", run_scenes, scenes);
@@ -147,11 +154,34 @@ void add_world(CLI::App& app, Chosen& chosen) {
   }
 }
 
+void add_recording(CLI::App& app, Chosen& chosen) {
+  CLI::App* box = app.add_subcommand("blackbox", "The server's last seconds: has them written to a file, and reads it");
+  box->require_subcommand(1);
+  auto save = std::make_shared<BlackBoxOptions>();
+  CLI::App* sub = add(*box, chosen, "save", "Has the server write its last seconds to a file on its machine",
+                      "  tactus blackbox save\n  tactus blackbox save --reason it-jumped", run_blackbox_save, save);
+  sub->add_option("--reason", save->reason, "part of the file's name (default: request)");
+
+  auto show = std::make_shared<BlackBoxOptions>();
+  sub = add(*box, chosen, "show", "Says what stands in such a file; with --csv, all of its states as a table",
+            "  tactus blackbox show FILE\n  tactus blackbox show FILE --csv states.csv", run_blackbox_show, show);
+  sub->add_option("file", show->file, "a file that a server wrote")->required();
+  sub->add_option("--csv", show->csv, "write one row per state and body to this file");
+
+  auto record = std::make_shared<BlackBoxOptions>();
+  sub =
+      add(app, chosen, "record", "With --black-box the same as blackbox save; recording to a file is not in this build",
+          "  tactus record --black-box", run_blackbox_save, record);
+  sub->add_flag("--black-box", record->black_box, "the last seconds")->required();
+  sub->add_option("--reason", record->reason, "part of the file's name (default: request)");
+}
+
 void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   auto latency = std::make_shared<LatencyOptions>();
   CLI::App* sub =
       add(app, chosen, "latency", "Round trips and state age beside a bare UDP echo of the same rate; moves nothing",
-          "  tactus latency\n  tactus latency --lockstep\n  tactus latency --seconds 30 --rate-hz 500 --host 10.0.0.2 "
+          "  tactus latency\n  tactus latency --lockstep\n  tactus latency --robot arm\n  tactus latency --seconds 30 "
+          "--rate-hz 500 --host 10.0.0.2 "
           "--token-file key",
           run_latency, latency);
   sub->add_option("--seconds", latency->seconds, "how long (default 5)")->check(CLI::Range(0.1, 86400.0));
@@ -160,9 +190,12 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   sub->add_option("--body", latency->body,
                   "body to send zero wrenches to (default: the first one free); with --lockstep: to subscribe to "
                   "(default: all)");
+  sub->add_option("--robot", latency->robot,
+                  "control this robot by torques instead, once a tick, beside a ping-pong; it is held where it is");
   CLI::Option* lockstep = sub->add_flag("--lockstep", latency->lockstep,
                                         "measure grants of one tick instead; takes \"world\", and the world advances");
-  sub->add_flag("--take-over", latency->take_over, "take the lease \"world\" from its holder")->needs(lockstep);
+  sub->add_flag("--take-over", latency->take_over, "take the lease \"world\", or the robot's, from its holder");
+  lockstep->excludes("--robot");
 
   auto doctor = std::make_shared<DoctorOptions>();
   doctor->program = program;
@@ -195,6 +228,7 @@ int main(int argc, char** argv) {
     add_looking(app, chosen);
     add_driving(app, chosen);
     add_world(app, chosen);
+    add_recording(app, chosen);
     add_measuring(app, chosen, argv[0]);
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

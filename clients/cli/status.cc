@@ -45,6 +45,10 @@ void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
                 shadow.model().c_str(), shadow.rate_hz(), ull{shadow.comparisons()}, ull{shadow.skipped()},
                 1e3 * shadow.position_m().value(), shadow.position_m().body().c_str(),
                 shadow.velocity_m_per_s().value(), shadow.force_n().value());
+  if (s.has_black_box())
+    std::printf("black box   %.1f s in %.1f MB, %llu states and %llu rows lost, %u files written\n",
+                s.black_box().kept_s(), 1e-6 * static_cast<double>(s.black_box().bytes()),
+                ull{s.black_box().states_lost()}, ull{s.black_box().rows_lost()}, s.black_box().files());
   std::printf("granted     %s\n", s.granted().empty() ? "not reported" : one_line(s.granted()).c_str());
   if (s.commands_dropped() > 0)
     std::printf("dropped     %llu commands: the ring was full\n", ull{s.commands_dropped()});

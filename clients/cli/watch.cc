@@ -39,6 +39,9 @@ std::string status_words(std::uint32_t bits) {
                                                                      {v1::STATUS_LATE_TICK, "late tick"},
                                                                      {v1::STATUS_SOLVE_LATE, "solve late"},
                                                                      {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
+                                                                     {v1::STATUS_EXTRAPOLATED, "between solver steps"},
+                                                                     {v1::STATUS_SOLVE_LATE, "solver late"},
+                                                                     {v1::STATUS_ROBOT_FAULT, "robot fault"},
                                                                      {v1::STATUS_FAULT, "FAULT"}};
   std::string out;
   for (const auto& [bit, word] : kWords)
@@ -69,6 +72,38 @@ struct Peak {
   }
 };
 
+// What is asked for once a second: the scene, the model, who drives, and how many look on.
+struct Around {
+  std::string scene, model, world_holder = "nobody", pushers;
+  int clients = 0;
+};
+
+Around look_around(client::Client& client) {
+  Around out;
+  const v1::Statistics statistics = client.statistics();
+  out.scene = statistics.scene();
+  out.model = statistics.model();
+  out.clients = statistics.clients_size();
+  const v1::LeaseList leases = client.list_leases();
+  for (const auto& lease : leases.leases()) {
+    if (lease.channel() == "world")
+      out.world_holder = lease.client();
+    else
+      out.pushers.append(out.pushers.empty() ? "" : ", ").append(lease.channel()).append(" by ").append(lease.client());
+  }
+  return out;
+}
+
+// What a bar is full at: the most seen so far, so that a bar tells how things stand beside how they were.
+struct Full {
+  double contacts = 1, depth_mm = 1e-3, energy_j = 1e-6;
+  void take(const client::State& s) {
+    contacts = std::max(contacts, static_cast<double>(s.contact_count));
+    depth_mm = std::max(depth_mm, 1e3 * s.penetration_max_m);
+    energy_j = std::max(energy_j, s.kinetic_energy_j);
+  }
+};
+
 std::string shadow_words(const Peak& peak) {
   if (peak.comparisons == 0) return "no comparison";
   char text[160];
@@ -78,23 +113,32 @@ std::string shadow_words(const Peak& peak) {
   return text;
 }
 
-void print_block(const client::State& s, const client::Link& link, const Peak& peak, double period_us, bool first) {
-  if (!first) std::printf("\x1b[8A");
+void print_block(const client::State& s, const client::Link& link, const Peak& peak, const Full& full,
+                 const Around& around, double period_us, bool first) {
+  if (!first) std::printf("\x1b[13A");
   const char* clear = "\x1b[K\n";
-  std::printf("tick %llu   %.3f s simulated   real-time factor %.3f   %s%s", static_cast<unsigned long long>(s.tick),
-              s.sim_time_s, s.real_time_factor, status_words(peak.bits).c_str(), clear);
+  std::printf("%s   model %s   %d clients   world held by %s%s", around.scene.c_str(), around.model.c_str(),
+              around.clients, around.world_holder.c_str(), clear);
+  std::printf("tick %llu   %.3f s simulated   %s%s", static_cast<unsigned long long>(s.tick), s.sim_time_s,
+              status_words(peak.bits).c_str(), clear);
+  std::printf("real time  %s %5.3f times%s", bar(s.real_time_factor, 1).c_str(), s.real_time_factor, clear);
   std::printf("work       %s %5.0f us (worst %.0f)%s", bar(s.work_us, period_us).c_str(), s.work_us, peak.work_us,
               clear);
   std::printf("wake late  %s %5.0f us (worst %.0f)%s", bar(s.wake_late_us, period_us).c_str(), s.wake_late_us,
               peak.wake_late_us, clear);
   std::printf("state age  %s %5.0f us%s", bar(link.age_us, period_us).c_str(), link.age_us, clear);
-  std::printf("contacts   %u (%u dropped)   deepest %.3g mm   energy %.3g J%s", s.contact_count, s.contacts_dropped,
-              1e3 * s.penetration_max_m, s.kinetic_energy_j, clear);
+  std::printf("contacts   %s %5u (%u dropped)%s", bar(s.contact_count, full.contacts).c_str(), s.contact_count,
+              s.contacts_dropped, clear);
+  std::printf("deepest    %s %5.3g mm (most %.3g)%s", bar(1e3 * s.penetration_max_m, full.depth_mm).c_str(),
+              1e3 * s.penetration_max_m, full.depth_mm, clear);
+  std::printf("energy     %s %5.3g J (most %.3g)%s", bar(s.kinetic_energy_j, full.energy_j).c_str(), s.kinetic_energy_j,
+              full.energy_j, clear);
   std::printf(
       "link       %.0f %% of the last 100 states, %llu lost, %u in a row at most, %llu ticks missed by the server%s",
       100 * link.received_rate, static_cast<unsigned long long>(link.states_lost), link.lost_in_a_row_max,
       static_cast<unsigned long long>(s.ticks_missed), clear);
   std::printf("           %s%s", link.explain().c_str(), clear);
+  std::printf("leases     %s%s", around.pushers.empty() ? "no body is driven" : around.pushers.c_str(), clear);
   std::printf("shadow     %s%s", shadow_words(peak).c_str(), clear);
 }
 
@@ -129,7 +173,9 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
 int run_watch(const Common& common, const WatchOptions& options) {
   watch_signals();
   client::Client client(client_options(common, "watch", true));
-  client.subscribe({{}, false, false, false, true, 1, true});
+  client::Subscription wanted;
+  wanted.velocity = false, wanted.single_precision = true, wanted.shadow = true;
+  client.subscribe(wanted);
   if (!options.shadow.empty()) {
     client.claim({"world"});
     client.set_shadow(options.shadow == "off" ? "" : options.shadow, options.shadow_hz);
@@ -141,6 +187,9 @@ int run_watch(const Common& common, const WatchOptions& options) {
   std::int64_t due = start + interval;
   const double period_us = 1e6 * client.scene()->step_s();
   Peak peak;
+  Full full;
+  Around around;
+  std::int64_t look_due = start;
   bool first = true, was_up = true;
   std::uint64_t printed = 0;
   while (!interrupted() &&
@@ -158,10 +207,18 @@ int run_watch(const Common& common, const WatchOptions& options) {
     const client::StatePtr newest = client.latest();
     if (!newest) continue;
     const client::Link link = client.link();
+    full.take(*newest);
+    if (terminal && client.connected() && client::now_ns() >= look_due) {
+      look_due = client::now_ns() + 1'000'000'000;
+      try {
+        around = look_around(client);
+      } catch (const std::exception&) {  // the link went down meanwhile; the loop above says so
+      }
+    }
     if (common.json)
       print_json(*newest, link, peak);
     else if (terminal)
-      print_block(*newest, link, peak, period_us, first);
+      print_block(*newest, link, peak, full, around, period_us, first);
     else
       print_line(*newest, link, peak);
     std::fflush(stdout);

@@ -81,6 +81,14 @@ double effort_of(const DofDrive& d, double q, double v) noexcept {
   return std::clamp(d.effort + d.stiffness * (d.target - q) + d.damping * (d.target_rate - v), -d.limit, d.limit);
 }
 
+// Efforts that the drive cuts, and those near the velocity limit.
+std::uint32_t limits_of(const DrivenJoint& joint, const DofDrive& law, double q, double v) noexcept {
+  const double free = law.effort + law.stiffness * (law.target - q) + law.damping * (law.target_rate - v);
+  std::uint32_t bits = std::abs(free) > law.limit ? kJointEffortLimited : 0;
+  if (std::abs(v) >= (1 - kFade) * joint.velocity_limit) bits |= kJointVelocityLimited;
+  return bits;
+}
+
 }  // namespace
 
 DofDrive drive_law(const DrivenJoint& joint, const Setpoint& s, double q, double v) noexcept {
@@ -108,20 +116,37 @@ RobotDrives::RobotDrives(const Model& model, std::uint32_t ticks_per_step)
   for (const DrivenJoint& joint : channels_.joints()) {
     lag_share_.push_back(joint.drive.lag > 0 ? -std::expm1(-tick_s_ / joint.drive.lag) : 1.0);
   }
+  const std::size_t n = channels_.joints().size();
   expired_.reserve(commands_.size());
+  missed_.reserve(commands_.size());
+  faults_.reserve(commands_.size());
+  bits_.resize(n);
+  missed_ticks_.resize(n);
+}
+
+void RobotDrives::note(std::size_t i, const JointChannels::Output& wanted) noexcept {
+  const DrivenJoint& joint = channels_.joints()[i];
+  bits_[i] = wanted.bits;
+  if (wanted.expired_now) expired_.push_back(joint.drive.joint);
+  if (wanted.missed) ++missed_ticks_[i];
+  if (wanted.missed_now) missed_.push_back(joint.drive.joint);
+  if (wanted.fault_now && (faults_.empty() || faults_.back() != joint.robot)) faults_.push_back(joint.robot);
 }
 
 void RobotDrives::evaluate(std::uint32_t ticks, State& state) noexcept {
   expired_.clear();
+  missed_.clear();
+  faults_.clear();
   const std::span<const DrivenJoint> joints = channels_.joints();
   sampled_ = ticks * joints.size();
   for (std::uint32_t k = 0; k < ticks; ++k) {
     for (std::size_t i = 0; i < joints.size(); ++i) {
       JointChannels::Output& out = commands_[k * joints.size() + i];
       out = channels_.evaluate(i, state.tick + k, state);
-      if (out.expired_now) expired_.push_back(joints[i].drive.joint);
+      note(i, out);
     }
   }
+  for (const std::uint32_t robot : faults_) channels_.latch_fault(robot, state);
 }
 
 void RobotDrives::sample(State& state) noexcept {
@@ -164,6 +189,7 @@ bool RobotDrives::find_law(std::size_t i, State& state, DofDrive& out) noexcept 
     out = drive_law(joint, s, q, v);
     out.effort += share * torque;
   }
+  if (joint.drive.lag == 0) bits_[i] |= limits_of(joint, out, q, v);
   return true;
 }
 

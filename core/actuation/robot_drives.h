@@ -11,9 +11,9 @@
 // r + kp/kd (p - q) cut to V. Pure efforts fade to zero in the last 1 % before V; none pushes on beyond it.
 // (Runge-Kutta's stages cannot resolve a fade: there a joint stops short of V by up to a tick's change of velocity.)
 //
-// A step of several ticks (a solver beside the tick) takes the targets and commands of each of its ticks through delay and
-// lag, so that both are what they are at one tick a step. Of what comes out the law of the last tick acts over the step,
-// with the mean of the torques; a lag follows q, v of the step's start.
+// A step of several ticks (a solver beside the tick) takes the targets and commands of each of its ticks through delay
+// and lag, so that both are what they are at one tick a step. Of what comes out the law of the last tick acts over the
+// step, with the mean of the torques; a lag follows q, v of the step's start.
 //
 // All memory is State::actuators. exp is called at load only, sine only for targets that are sines.
 #pragma once
@@ -43,10 +43,19 @@ class RobotDrives {
   void set_commands(std::span<const JointChannels::Output> commands) noexcept;
 
   [[nodiscard]] const JointChannels& channels() const noexcept { return channels_; }
-  // Joints whose command has expired in the last write().
+  void set_options(JointIndex joint, const ChannelOptions& options) noexcept { channels_.set_options(joint, options); }
+  // Of the last write(): joints whose command has expired; joints for which a command was missed for the first time
+  // since their last one; robots that latched a fault.
   [[nodiscard]] std::span<const JointIndex> expired() const noexcept { return expired_; }
+  [[nodiscard]] std::span<const JointIndex> missed() const noexcept { return missed_; }
+  [[nodiscard]] std::span<const std::uint32_t> faults() const noexcept { return faults_; }
+  // What acted on channels().joints()[i] in the last write(); kJoint... (joint_channels.h).
+  [[nodiscard]] std::uint32_t bits(std::size_t i) const noexcept { return bits_[i]; }
+  // Ticks without a fresh command since the start: of this run, not of State.
+  [[nodiscard]] std::uint32_t missed_ticks(std::size_t i) const noexcept { return missed_ticks_[i]; }
 
  private:
+  void note(std::size_t i, const JointChannels::Output& wanted) noexcept;
   void evaluate(std::uint32_t ticks, State& state) noexcept;
   bool find_law(std::size_t i, State& state, DofDrive& out) noexcept;
 
@@ -57,7 +66,9 @@ class RobotDrives {
   std::vector<JointChannels::Output> commands_;
   std::size_t sampled_ = 0;
   bool given_ = false;
-  std::vector<JointIndex> expired_;
+  std::vector<JointIndex> expired_, missed_;
+  std::vector<std::uint32_t> faults_;  // robots
+  std::vector<std::uint32_t> bits_, missed_ticks_;
 };
 
 // The law of a drive for a setpoint, without delay and lag; q and v at the start of the tick choose among its pieces.

@@ -1,4 +1,5 @@
-// What the sensors of robots read after a tick (after a step, where that is of several ticks: then "tick" below is it). A reading is quantised(true + bias + sigma gauss); values, in order:
+// What the sensors of robots read after a tick (after a step, where that is of several ticks: then "tick" below is it).
+// A reading is quantised(true + bias + sigma gauss); values, in order:
 //   encoder       q, v                                      of the joint at the end of the tick; q quantised
 //   imu           w [rad/s], f [m/s^2]                      w at the end; f = a - g, mean over the tick: the change of
 //                                                           the sensor's velocity, in its axes at the tick's middle

@@ -87,8 +87,30 @@ void ContactIslands::split(const ContactProblem& problem) noexcept {
   }
 }
 
+namespace {
+
+// Friction along a direction that is known, or between bounds that are (ContactLaw).
+Vec3 project_law(const ProblemContact& contact, const Vec3& x) noexcept {
+  const double normal = std::max(0.0, x[0]);
+  const Eigen::Vector2d& s = contact.slip;
+  const Eigen::Vector2d across(-s[1], s[0]), t = x.tail<2>();
+  Eigen::Vector2d f = Eigen::Vector2d::Zero();
+  if (contact.law == ContactLaw::sliding) {
+    f = -contact.mu * normal * s;
+  } else if (contact.law == ContactLaw::stopping) {
+    f = std::clamp(s.dot(t), -contact.mu * normal, contact.mu * normal) * s;
+  } else {
+    f = std::clamp(s.dot(t), -contact.bound, contact.bound) * s +
+        std::clamp(across.dot(t), -contact.bound, contact.bound) * across;
+  }
+  return {normal, f[0], f[1]};
+}
+
+}  // namespace
+
 Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x, double bound) noexcept {
   if (contact.rows == 1) return {std::clamp(x[0], contact.lo, contact.hi), 0, 0};
+  if (contact.law != ContactLaw::cone) return project_law(contact, x);
   if (!(x[0] > 0)) return Vec3::Zero();
   const double limit = bound < 0 ? contact.mu * x[0] : bound;
   if (!(limit > 0)) return {x[0], 0, 0};

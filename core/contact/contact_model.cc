@@ -1,5 +1,7 @@
 #include "core/contact/contact_model.h"
 
+#include "core/contact/feature_stepper.h"
+#include "core/contact/lcp_model.h"
 #include "core/contact/penalty.h"
 #include "core/contact/time_stepper.h"
 
@@ -11,10 +13,16 @@ std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Mo
       return std::make_unique<PenaltyModel>(false);
     case ContactModelKind::deepest:
       return std::make_unique<PenaltyModel>(true);
+    case ContactModelKind::lcp:
+      return make_lcp(model, limits);
     case ContactModelKind::st:
       return make_stewart_trinkle(model, limits);
     case ContactModelKind::ap:
       return make_anitescu_potra(model, limits);
+    case ContactModelKind::lnc:
+      return make_locally_non_convex(model, limits);
+    case ContactModelKind::peg:
+      return make_polygonally_exact(model, limits);
     default:
       return nullptr;
   }

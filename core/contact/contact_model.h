@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/collide/contact_set.h"
+#include "core/collide/feature_pairs.h"
 #include "core/dynamics/joint_drive.h"
 #include "core/dynamics/kinematics.h"
 #include "core/dynamics/state.h"
@@ -27,6 +28,8 @@ struct StepReport {
   std::uint32_t solver_fallbacks = 0;   // time steppers: islands of contacts that the first method did not solve
   std::uint32_t solver_iterations = 0;  // time steppers: factorisations
   double solver_residual = 0;           // time steppers: worst complementarity residual, relative
+  std::uint32_t inconsistent = 0;   // lcp: islands for which no forces exist (Painleve): impulses stopped their slip
+  std::uint32_t indeterminate = 0;  // lcp: islands that were solved, but whose sliding contacts allow other motions too
   std::uint32_t robot_contacts_dropped = 0;  // over Limits::robot_contacts
   std::uint32_t bodies_frozen = 0;           // this tick
   BodyIndex frozen_body = kNoBody;           // one of them
@@ -68,6 +71,13 @@ class ContactModel {
   // True: all pairs are shown to advance() across the gap that they could close within the step, with points of
   // negative depth (collide_ahead.h).
   [[nodiscard]] virtual bool looks_ahead() const noexcept { return false; }
+  // Not null: pairs of polyhedra are shown as all their features that could touch (collide/feature_pairs.h), one
+  // manifold of one point for each, found by these rules.
+  [[nodiscard]] virtual FeaturePairs* features() noexcept { return nullptr; }
+  [[nodiscard]] virtual FeatureRules feature_rules(const Parameters& parameters) const noexcept {
+    (void)parameters;
+    return {};
+  }
   [[nodiscard]] virtual ContactModelKind kind() const noexcept = 0;
 };
 

@@ -19,6 +19,30 @@ constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;
 constexpr double kEquation = 1e-13;  // |R| over the impulses' size at which u is found
 
+// The laws of project_contact() that are linear in parts: G = -dp/dc for c = -D x.
+void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, bool& pushes, Mat3& G) noexcept {
+  G.setZero();
+  const double push = x[0] > 0 ? 1 : 0, limit = contact.mu * std::max(0.0, x[0]);
+  const Eigen::Vector2d& s = contact.slip;
+  const Eigen::Vector2d across(-s[1], s[0]), t = x.tail<2>();
+  const double along = s.dot(t);
+  G(0, 0) = push;
+  if (contact.law == ContactLaw::sliding) {
+    G.bottomLeftCorner<2, 1>() = -push * contact.mu * s;
+  } else if (contact.law == ContactLaw::stopping) {
+    if (std::abs(along) < limit) {
+      G.bottomRightCorner<2, 2>() = s * s.transpose();
+    } else {
+      G.bottomLeftCorner<2, 1>() = (along > 0 ? push : -push) * contact.mu * s;
+    }
+  } else {
+    if (std::abs(along) < contact.bound) G.bottomRightCorner<2, 2>() += s * s.transpose();
+    if (std::abs(across.dot(t)) < contact.bound) G.bottomRightCorner<2, 2>() += across * across.transpose();
+  }
+  pushes = !G.isZero(0);
+  G *= inv_D;
+}
+
 std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {
   return rows[side.block] + (side.dofs != nullptr ? side.dofs[k] : k);
 }
@@ -89,6 +113,10 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
   }
   const double inv_D = 1 / local.D;
   const Vec3 x = local.r - inv_D * c;
+  if (contact.law != ContactLaw::cone) {
+    if (slopes != nullptr) slopes_of_law(contact, x, inv_D, slopes->pushes, slopes->G);
+    return project_contact(contact, s.disc, x, -1);
+  }
   const double limit = contact.mu * std::max(0.0, x[0]);
   Eigen::Vector2d to = Eigen::Vector2d::Zero(), by_limit = to;
   Eigen::Matrix2d slope = Eigen::Matrix2d::Zero();

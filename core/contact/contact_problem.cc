@@ -152,7 +152,7 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
   const SurfacePair& surface =
       tick.model.surface(tick.model.shapes[m.shape_a].material, tick.model.shapes[m.shape_b].material);
   double bias = 0;
-  if (!rule.bias({-at.depth, before[0], free[0], surface.restitution, tick.h, tick.parameters}, bias)) return;
+  if (!rule.bias({-at.depth, before[0], free[0], surface.restitution, tick.h, tick.parameters, manifold}, bias)) return;
   if (ka.robot != nullptr || kb.robot != nullptr) ++link_contacts_;
   if (ka.robot != nullptr && contact.side[0].block != kNone && contact.side[0].block == contact.side[1].block) {
     merge_links(tick, contact);
@@ -162,7 +162,9 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
   contact.b[0] += bias;
   const bool slides = before.tail<2>().norm() > tick.parameters.impact_epsilon;
   contact.mu = slides ? surface.friction.mu_dynamic : std::max(surface.friction.mu_static, surface.friction.mu_dynamic);
-  contact.lo = contact.hi = contact.compliance = 0;
+  contact.lo = contact.hi = contact.compliance = contact.bound = 0;
+  contact.law = ContactLaw::cone;
+  contact.slip = Eigen::Vector2d::UnitX();
   contact.manifold = manifold, contact.point = point;
   ++count_;
 }
@@ -234,6 +236,13 @@ void ContactProblem::build(const Tick& tick, const State& state, const RobotSwee
   for (std::uint32_t i = 0; i < block_of_robot_.size(); ++i) {
     if (block_of_robot_[i] != kNone) add_joint_rows(tick, sweeps[i], i);
   }
+}
+
+void ContactProblem::take(const ContactProblem& from, std::span<const std::uint32_t> chosen) noexcept {
+  count_ = 0;
+  for (const std::uint32_t i : chosen) contacts_[count_++] = from.contacts_[i];
+  block_count_ = from.block_count_, half_size_ = from.half_size_;
+  std::copy_n(from.blocks_.begin(), block_count_, blocks_.begin());
 }
 
 void push(const ContactProblem& problem, const ProblemContact& contact, const Vec3& p, double* y) noexcept {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/contact/contact_model.h"
@@ -34,11 +35,22 @@ struct ProblemSide {
   const double* Y = nullptr;       // size x (rows of the contact), row-major
 };
 
+// What friction does at a contact. All but `cone` are the acceleration model's (lcp_model.h).
+enum class ContactLaw : std::uint8_t {
+  cone,      // as above
+  sliding,   // p_t = -mu p_n slip: it slides, and the direction is known
+  stopping,  // p_t along slip only, at most mu p_n: it slides, and comes to rest within the step
+  bounded,   // each of the components along slip and across it at most `bound`, whatever p_n is
+};
+
 struct ProblemContact {
   ProblemSide side[2];
   std::uint32_t rows = 3;  // 3: a contact; 1: a row with bounds
   Vec3 b = Vec3::Zero();
   double mu = 0;
+  ContactLaw law = ContactLaw::cone;
+  Eigen::Vector2d slip = Eigen::Vector2d::UnitX();  // unit, along t1, t2
+  double bound = 0;                                 // [N s]
   double lo = 0, hi = 0, compliance = 0;  // of a row; compliance >= 0: velocity that a unit impulse takes off it
   // Where it came from.
   std::uint32_t manifold = kNone, point = 0;  // point: index in the ContactSet. kNone: a joint's row
@@ -53,6 +65,7 @@ struct ContactStart {
   double restitution;  // e of the two materials
   double h;            // [s]
   const Parameters& parameters;
+  std::uint32_t manifold;
 };
 
 // What a model asks of a contact's normal velocity at the end of the step: c_n = v_n' + bias >= 0.
@@ -74,9 +87,13 @@ class ContactProblem {
   // State holds velocities of the start, kinematic ones of this step; sweeps: of each robot, predicted, tree null where
   // it stands still. O(contacts + bodies).
   void build(const Tick& tick, const State& state, const RobotSweep* sweeps, const ContactRule& rule) noexcept;
+  // Some contacts of another problem over the same blocks, in this order. Halves Y stay `from`'s, which must outlive
+  // this.
+  void take(const ContactProblem& from, std::span<const std::uint32_t> chosen) noexcept;
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] const ProblemContact& contact(std::uint32_t i) const noexcept { return contacts_[i]; }
+  [[nodiscard]] ProblemContact& contact(std::uint32_t i) noexcept { return contacts_[i]; }
   [[nodiscard]] std::uint32_t block_count() const noexcept { return block_count_; }
   [[nodiscard]] const ProblemBlock& block(std::uint32_t i) const noexcept { return blocks_[i]; }
   [[nodiscard]] std::uint32_t half_size() const noexcept { return half_size_; }

@@ -1,15 +1,14 @@
 #include "core/contact/implicit_contact.h"
 
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+
+#include "core/contact/implicit_friction.h"
+#include "core/contact/implicit_normal.h"
 
 namespace tactus {
 
 namespace {
-
-// Of Newton's method on the points that push; 3 are common, 8 were never needed.
-constexpr int kMaxRounds = 16;
 
 constexpr int kRollingRounds = 64;  // fewer when they agree
 
@@ -17,309 +16,198 @@ struct Twist {
   Vec3 V, W;
 };
 
+// Sums over the rows of a side, in single variables and two halves, so that compilers take them two at a time.
 void add_twist(const TreeSides& trees, Twist& t) noexcept {
-  double sum[6] = {0, 0, 0, 0, 0, 0};
+  t.V += trees.V, t.W += trees.W;
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    double v0 = 0, v1 = 0, v2 = 0, w0 = 0, w1 = 0, w2 = 0;
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const double u = s.u[s.dofs[r]];
+      const double* y = s.Y + 6 * r;
+      v0 += y[0] * u, v1 += y[1] * u, v2 += y[2] * u, w0 += y[3] * u, w1 += y[4] * u, w2 += y[5] * u;
+    }
+    t.V += Vec3(v0, v1, v2), t.W += Vec3(w0, w1, w2);
+  }
+}
+
+void add_velocity(const TreeSides& trees, Vec3& V) noexcept {
+  V += trees.V;
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    double v0 = 0, v1 = 0, v2 = 0;
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const double u = s.u[s.dofs[r]];
+      const double* y = s.Y + 6 * r;
+      v0 += y[0] * u, v1 += y[1] * u, v2 += y[2] * u;
+    }
+    V += Vec3(v0, v1, v2);
+  }
+}
+
+void push_links(const TreeSides& trees, const Vec3& f, const Vec3& m) noexcept {
+  const double f0 = f[0], f1 = f[1], f2 = f[2], m0 = m[0], m1 = m[1], m2 = m[2];
   for (std::uint32_t i = 0; i < trees.count; ++i) {
     const TreeSide& s = trees.side[i];
     for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double u = s.u[s.dofs[r]];
-      for (int k = 0; k < 6; ++k) sum[k] += s.Y[6 * r + k] * u;
+      const double* y = s.Y + 6 * r;
+      const double even = y[0] * f0 + y[2] * f2 + y[4] * m1, odd = y[1] * f1 + y[3] * m0 + y[5] * m2;
+      s.u[s.dofs[r]] += even + odd;
     }
   }
-  t.V += trees.V + Vec3(sum[0], sum[1], sum[2]);
-  t.W += trees.W + Vec3(sum[3], sum[4], sum[5]);
+}
+
+Vec3 velocity_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
+  const Vec3 v = a.v + a.w.cross(c.r_a) - b.v - b.w.cross(c.r_b);
+  return c.e.transpose() * v;
 }
 
 Twist twist_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
-  const Vec3 v = a.v + a.w.cross(c.r_a) - b.v - b.w.cross(c.r_b);
-  Twist t{c.e.transpose() * v, c.e.transpose() * (a.w - b.w)};
+  Twist t{Vec3::Zero(), Vec3::Zero()};
+  if (!c.bodies_rest) t = {velocity_of(c, a, b), c.e.transpose() * (a.w - b.w)};
   if (c.trees != nullptr) add_twist(*c.trees, t);
   return t;
 }
 
-// Impulse of a point's spring without velocity. Across a gap the damper is a stop at its far end, and nothing else:
-// bodies that part or approach are not touched.
-double push_of(const ImplicitContact& c, double depth) noexcept {
-  return depth < 0 ? c.stop * depth : c.spring * std::min(depth, c.reach);
+// V alone.
+Vec3 point_velocity(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
+  Vec3 V = Vec3::Zero();
+  if (!c.bodies_rest) V = velocity_of(c, a, b);
+  if (c.trees != nullptr) add_velocity(*c.trees, V);
+  return V;
 }
 
-// Sums over a set of points of g g^T, g = (1, y, -x).
-struct Moments {
-  double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-  void add(const ImplicitPoint& p) noexcept {
-    n += 1, x += p.x, y += p.y, xx += p.x * p.x, xy += p.x * p.y, yy += p.y * p.y;
+void add_force_impulse(const ImplicitContact& c, const Vec3& f, SweepBody& a, SweepBody& b) noexcept {
+  if (!c.bodies_rest) {
+    const Vec3 f_W = c.e * f;
+    if (a.inv_mass > 0) {
+      a.v += a.inv_mass * f_W;
+      a.w += a.inv_I * c.r_a.cross(f_W);
+    }
+    if (b.inv_mass > 0) {
+      b.v -= b.inv_mass * f_W;
+      b.w -= b.inv_I * c.r_b.cross(f_W);
+    }
   }
+  if (c.trees != nullptr) push_links(*c.trees, f, Vec3::Zero());
+}
+
+// Linear and angular velocity from f and m.
+struct Mobility {
+  Mat3 LL, LR, RR;
 };
 
-// n' = n + K sum g (push - yield g . n'): the inverse of the matrix in front of n'.
-Mat3 inverse_system(const Mat3& K, double yield, const Moments& s) noexcept {
-  Mat3 S;
-  S << s.n, s.y, -s.x, s.y, s.yy, -s.xy, -s.x, -s.xy, s.xx;
-  Mat3 H = yield * (K * S);
-  H.diagonal().array() += 1.0;
-  return H.partialPivLu().inverse();  // cofactors lose half the digits where one point is stiff
-}
-
-// The normal velocities n' at the end of the substep minimise a convex function whose slope is piecewise linear: half
-// of (n' - n) . inv(K) (n' - n) plus, for every point that pushes, its impulse squared over 2 yield. Newton's method on
-// the set of points that push, with a search along the step where the set changes, ends after finitely many rounds.
-struct NormalProblem {
-  ImplicitContact& c;
-  const Vec3& n;
-  Vec3 u;  // velocities
-  Vec3 y;  // inv(K) (u - n): the impulse that would lead there
-  std::uint64_t set = 0;
-
-  [[nodiscard]] static Vec3 g(const ImplicitPoint& p) noexcept { return {1, p.y, -p.x}; }
-  [[nodiscard]] double impulse(const ImplicitPoint& p, const Vec3& velocity) const noexcept {
-    return push_of(c, p.depth) - c.yield * (velocity[0] + p.y * velocity[1] - p.x * velocity[2]);
-  }
-
-  // What the points give at a velocity: the sum over those that push, and which they are.
-  Vec3 pushed(const Vec3& velocity, std::uint64_t& which) const noexcept {
-    Vec3 sum = Vec3::Zero();
-    which = 0;
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      const double j = impulse(c.points[i], velocity);
-      if (j <= 0) continue;
-      sum += j * g(c.points[i]);
-      which |= std::uint64_t{1} << i;
-    }
-    return sum;
-  }
-
-  // Solution for the present set.
-  [[nodiscard]] Vec3 target() const noexcept {
-    if (set == 0) return n;
-    Moments moments;
-    Vec3 push = Vec3::Zero();
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      if ((set >> i & 1) == 0) continue;
-      push += push_of(c, c.points[i].depth) * g(c.points[i]);
-      moments.add(c.points[i]);
-    }
-    const Vec3 free = n + c.K_nn * push;
-    return moments.n == c.count ? Vec3(c.all_active * free) : Vec3(inverse_system(c.K_nn, c.yield, moments) * free);
-  }
-
-  // The step to v, as far as the function falls along it. y_v: the impulse that leads to v.
-  void advance(const Vec3& v, const Vec3& y_v, const Vec3& sum_v) noexcept {
-    const Vec3 d = v - u, dy = y_v - y;
-    std::uint64_t ignored = 0;
-    double lo = 0, hi = 1, f_lo = (y - pushed(u, ignored)).dot(d), f_hi = (y_v - sum_v).dot(d);
-    for (int i = 0; i < 20 && f_hi > 0 && f_lo < 0; ++i) {
-      const double t = i % 2 == 0 ? 0.5 * (lo + hi) : lo + (hi - lo) * (f_lo / (f_lo - f_hi));
-      const double f = (y + t * dy - pushed(u + t * d, ignored)).dot(d);
-      (f < 0 ? lo : hi) = t;
-      (f < 0 ? f_lo : f_hi) = f;
-    }
-    const double t = hi;  // beyond the kink, so that the set changes
-    u += t * d;
-    y += t * dy;
-  }
-};
-
-// The impulses of all points at the end of the substep, as (N, M1, M2). n: the velocities without this manifold's
-// normal impulse; guess: with that of the last visit.
-Vec3 normal_impulse(ImplicitContact& c, const Vec3& n, const Vec3& guess) noexcept {
-  if (c.count == 1) {  // at p_ref
-    ImplicitPoint& p = c.points[0];
-    p.impulse = std::max(0.0, (push_of(c, p.depth) - c.yield * n[0]) / (1 + c.yield * c.K_nn(0, 0)));
-    return {p.impulse, 0, 0};
-  }
-  NormalProblem problem{c, n, guess, c.P};
-  problem.pushed(guess, problem.set);
-  Vec3 sum = Vec3::Zero();
-  for (int round = 0; round < kMaxRounds; ++round) {
-    const Vec3 v = problem.target();
-    Vec3 y_v = Vec3::Zero(), sum_v = Vec3::Zero();
-    std::uint64_t which = 0;
-    for (std::uint32_t i = 0; i < c.count; ++i) {
-      ImplicitPoint& p = c.points[i];
-      const double j = problem.impulse(p, v);
-      const bool in = (problem.set >> i & 1) != 0;
-      // Impulses count only for the set that v was solved for: the stiffness would turn an error of it into force.
-      p.impulse = in ? std::max(0.0, j) : 0.0;
-      if (in) y_v += j * NormalProblem::g(p);
-      if (j <= 0) continue;
-      sum_v += j * NormalProblem::g(p);
-      which |= std::uint64_t{1} << i;
-    }
-    if (which == problem.set) return y_v;
-    problem.advance(v, y_v, sum_v);
-    problem.pushed(problem.u, problem.set);
-  }
-  for (std::uint32_t i = 0; i < c.count; ++i) sum += c.points[i].impulse * NormalProblem::g(c.points[i]);
-  return sum;
-}
-
-// Where friction acts in this tick: seen from the pressure centre the levers are shorter by (x, y).
-void find_patch(ImplicitContact& c, const Vec3& P) noexcept {
-  const double per = 1 / P[0], x = -P[2] * per, y = P[1] * per;
-  double square = 0;
-  for (std::uint32_t i = 0; i < c.count; ++i) {
-    const ImplicitPoint& p = c.points[i];
-    square += p.impulse * ((p.x - x) * (p.x - x) + (p.y - y) * (p.y - y));
-  }
-  c.patch_known = true;
-  c.x = x, c.y = y, c.radius2 = per * square;
-  const double g1 = c.K_qq(0, 2), g2 = c.K_qq(1, 2), J = c.K_qq(2, 2);
-  c.F(0, 0) = c.K_qq(0, 0) - 2 * y * g1 + y * y * J;
-  c.F(1, 1) = c.K_qq(1, 1) + 2 * x * g2 + x * x * J;
-  c.F(0, 1) = c.F(1, 0) = c.K_qq(0, 1) - y * g2 + x * g1 - x * y * J;
-  c.F(0, 2) = c.F(2, 0) = g1 - y * J;
-  c.F(1, 2) = c.F(2, 1) = g2 + x * J;
-  c.F(2, 2) = J;
-  const double yield = c.tangential_yield;
-  Mat3 H = c.F * Vec3(yield + c.viscous, yield + c.viscous, yield * c.radius2).asDiagonal();
-  H.diagonal().array() += 1.0;
-  c.stick = H.inverse();
-}
-
-double friction_size(const ImplicitContact& c, const Vec3& f) noexcept {
-  return std::sqrt(f[0] * f[0] + f[1] * f[1] + (c.radius2 > 0 ? f[2] * f[2] / c.radius2 : 0.0));
-}
-
-// Spring-dampers that act with the factor k: impulse (without the viscous part), and the velocity at the end.
-Vec3 weakened(const ImplicitContact& c, double k, const Vec3& s, const Vec3& spring, const Vec3& damp,
-              Vec3& end) noexcept {
-  Mat3 H = c.F * Vec3(k * damp[0] + c.viscous, k * damp[1] + c.viscous, k * damp[2]).asDiagonal();
-  H.diagonal().array() += 1.0;
-  end = H.inverse() * (s - k * (c.F * spring));
-  return -k * (spring + damp.cwiseProduct(end));
-}
-
-// Beyond the limit surface the spring-dampers slide: against the velocity at the end of the substep, at the limit.
-Vec3 sliding_impulse(ImplicitContact& c, double limit, const Vec3& s, const Vec3& spring, const Vec3& damp, double full,
-                     Vec3& end) noexcept {
-  const double free = friction_size(c, spring + damp.cwiseProduct(s));
-  Vec3 f = Vec3::Zero();
-  if (limit > 0 && free > 0) {
-    // 1 / size is linear in 1 / k where all directions are equally mobile: one or two rounds find k. What is left is
-    // scaled away; a result far below the limit must not be scaled up, it could turn the velocity round.
-    double lo = 1, f_lo = 1 / full, hi = 1 + free * (1 / limit - 1 / full), f_hi = 0;  // in 1 / k and 1 / size
-    double q = std::max(1.0, hi);
-    for (int i = 0; i < kMaxRounds; ++i) {
-      f = weakened(c, 1 / q, s, spring, damp, end);
-      const double size = friction_size(c, f), now = 1 / size;
-      if (std::abs(size - limit) <= 0.005 * limit) break;
-      (size > limit ? lo : hi) = q;
-      (size > limit ? f_lo : f_hi) = now;
-      if (f_hi == 0) {
-        q *= 2;
-      } else {  // halving in turn, where one end sticks
-        q = i % 2 == 0 ? lo + (hi - lo) * (1 / limit - f_lo) / (f_hi - f_lo) : std::sqrt(lo * hi);
-      }
-    }
-    const double scale = limit / friction_size(c, f);
-    f *= scale < 1.006 ? scale : 1.0;
-  }
-  // The springs give way: what is left of them alone carries the limit.
-  const double per = c.tangential_spring > 0 ? 1 / c.tangential_spring : 0.0;
-  c.stretch1 = -per * f[0], c.stretch2 = -per * f[1];
-  c.twist = c.radius2 > 0 ? -per * f[2] / c.radius2 : 0.0;
-  return f;
-}
-
-// Tangential and torsional springs, together inside one limit surface |F|^2 + (M / R)^2 <= (mu N)^2: one budget for
-// both. q: the velocities without friction.
-Vec3 friction_impulse(ImplicitContact& c, const Vec3& q, double N) noexcept {
-  const Vec3 s(q[0] - c.y * q[2], q[1] + c.x * q[2], q[2]);
-  const Vec3 spring = c.tangential_spring * Vec3(c.stretch1, c.stretch2, c.radius2 * c.twist);
-  const Vec3 damp = c.tangential_yield * Vec3(1, 1, c.radius2);
-  Vec3 end = c.stick * (s - c.F * spring);
-  Vec3 f = -(spring + damp.cwiseProduct(end));
-  double mu = c.mu_dynamic;
-  if (c.stribeck_velocity > 0) {
-    const double speed2 = end[0] * end[0] + end[1] * end[1] + c.radius2 * end[2] * end[2];
-    mu += (c.mu_static - c.mu_dynamic) * std::exp(-speed2 / (c.stribeck_velocity * c.stribeck_velocity));
-  }
-  const double size = friction_size(c, f);
-  c.slipped = size > (c.was_slipping ? mu : c.mu_static) * N;
-  if (c.slipped) f = sliding_impulse(c, mu * N, s, spring, damp, size, end);
-  f[0] -= c.viscous * end[0];
-  f[1] -= c.viscous * end[1];
-  return {f[0], f[1], f[2] + c.x * f[1] - c.y * f[0]};
-}
-
-// A spring-damper against rolling, of the tangential gains at the arm of the rolling resistance, up to that arm times
-// the normal impulse. w1, w2: W1 and W2 without it.
-void rolling_impulse(ImplicitContact& c, double w1, double w2, double N) noexcept {
-  const double arm2 = c.rolling * c.rolling, spring = arm2 * c.tangential_spring, yield = arm2 * c.tangential_yield;
-  const double k11 = c.K_nn(1, 1), k12 = c.K_nn(1, 2), k22 = c.K_nn(2, 2);
-  const double s1 = spring * c.roll1, s2 = spring * c.roll2;
-  const double b1 = w1 - k11 * s1 - k12 * s2, b2 = w2 - k12 * s1 - k22 * s2;
-  const double h11 = 1 + yield * k11, h22 = 1 + yield * k22, h12 = yield * k12, det = h11 * h22 - h12 * h12;
-  c.M1 = -s1 - yield * (h22 * b1 - h12 * b2) / det;
-  c.M2 = -s2 - yield * (h11 * b2 - h12 * b1) / det;
-  const double size = std::sqrt(c.M1 * c.M1 + c.M2 * c.M2), limit = c.rolling * N;
-  if (size <= limit) return;
-  c.M1 *= limit / size, c.M2 *= limit / size;
-  c.roll1 = -c.M1 / spring, c.roll2 = -c.M2 / spring;
-}
-
-}  // namespace
-
-namespace {
-
-void add_mobility(const TreeSides& trees, Mat3& LL, Mat3& LR, Mat3& RR) noexcept {
+void add_mobility(const TreeSides& trees, Mobility& K) noexcept {
   for (std::uint32_t i = 0; i < trees.count; ++i) {
     const TreeSide& s = trees.side[i];
     for (std::uint32_t r = 0; r < s.rows; ++r) {
       const Eigen::Map<const Vec3> f(s.Y + 6 * r), m(s.Y + 6 * r + 3);
-      LL.noalias() += f * f.transpose();
-      LR.noalias() += f * m.transpose();
-      RR.noalias() += m * m.transpose();
+      K.LL.noalias() += f * f.transpose();
+      K.LR.noalias() += f * m.transpose();
+      K.RR.noalias() += m * m.transpose();
     }
   }
+}
+
+void add_mobility(const SweepBody& body, const Vec3& r, const Mat3& e, Mobility& K) noexcept {
+  if (body.inv_mass == 0) return;
+  Mat3 lever;
+  for (int i = 0; i < 3; ++i) lever.col(i) = r.cross(e.col(i));
+  const Mat3 turn = body.inv_I * e;
+  K.LL.noalias() += lever.transpose() * (body.inv_I * lever);
+  K.LR.noalias() += lever.transpose() * turn;
+  K.RR.noalias() += e.transpose() * turn;
+  K.LL.diagonal().array() += body.inv_mass;
+}
+
+void add_point_mobility(const SweepBody& body, const Vec3& r, const Mat3& e, Mat3& LL) noexcept {
+  if (body.inv_mass == 0) return;
+  Mat3 lever;
+  for (int i = 0; i < 3; ++i) lever.col(i) = r.cross(e.col(i));
+  const Mat3 turn = body.inv_I * lever;
+  LL.noalias() += lever.transpose() * turn;
+  LL.diagonal().array() += body.inv_mass;
+}
+
+// Only velocities along e, and forces.
+void find_point_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept {
+  Mat3 LL = Mat3::Zero();
+  add_point_mobility(a, c.r_a, c.e, LL);
+  add_point_mobility(b, c.r_b, c.e, LL);
+  for (std::uint32_t i = 0; c.trees != nullptr && i < c.trees->count; ++i) {
+    const TreeSide& s = c.trees->side[i];
+    for (std::uint32_t r = 0; r < s.rows; ++r) {
+      const Eigen::Map<const Vec3> f(s.Y + 6 * r);
+      LL.noalias() += f * f.transpose();
+    }
+  }
+  c.K_nn(0, 0) = LL(0, 0);
+  c.K_qn(0, 0) = LL(1, 0), c.K_qn(1, 0) = LL(2, 0);
+  c.K_qq(0, 0) = LL(1, 1), c.K_qq(1, 1) = LL(2, 2);
+  c.K_qq(0, 1) = c.K_qq(1, 0) = LL(1, 2);
+}
+
+// A visit of a contact at one point: no moments.
+void visit_point(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
+  const Vec3 V = point_velocity(c, a, b);
+  const double N = single_impulse(c, V[0] - c.K_nn(0, 0) * c.P[0]), dN = N - c.P[0];
+  Eigen::Vector2d Q(0, 0), old(c.Q[0], c.Q[1]);
+  c.slipped = false;
+  if (N > 0) {
+    if (c.mu_static > 0 || c.viscous > 0) {
+      if (!c.patch_known) find_point_patch(c);
+      const Eigen::Vector2d q = V.tail<2>() + dN * c.K_qn.col(0).head<2>() - c.K_qq.topLeftCorner<2, 2>() * old;
+      Q = point_friction(c, q, N);
+    }
+  } else {
+    c.stretch1 = c.stretch2 = 0;
+    if (c.P[0] == 0 && old[0] == 0 && old[1] == 0) return;
+  }
+  add_force_impulse(c, Vec3(dN, Q[0] - old[0], Q[1] - old[1]), a, b);
+  c.P[0] = N, c.Q[0] = Q[0], c.Q[1] = Q[1];
 }
 
 }  // namespace
 
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept {
-  Mat3 LL = Mat3::Zero(), LR = Mat3::Zero(), RR = Mat3::Zero();  // linear and angular velocity from f and m
-  const auto add = [&](const SweepBody& body, const Vec3& r) noexcept {
-    Mat3 lever;
-    for (int i = 0; i < 3; ++i) lever.col(i) = r.cross(c.e.col(i));
-    const Mat3 turn = body.inv_I * c.e;
-    LL.noalias() += lever.transpose() * (body.inv_I * lever);
-    LR.noalias() += lever.transpose() * turn;
-    RR.noalias() += c.e.transpose() * turn;
-    LL.diagonal().array() += body.inv_mass;
-  };
-  if (a.inv_mass > 0) add(a, c.r_a);
-  if (b.inv_mass > 0) add(b, c.r_b);
-  if (c.trees != nullptr) add_mobility(*c.trees, LL, LR, RR);
+  c.all_active_known = false;
+  c.bodies_rest =
+      a.inv_mass == 0 && b.inv_mass == 0 && a.v.isZero(0) && a.w.isZero(0) && b.v.isZero(0) && b.w.isZero(0);
+  c.at_point = c.count == 1 && c.rolling <= 0;
+  if (c.at_point) {
+    find_point_mobility(a, b, c);
+    return;
+  }
+  Mobility K{Mat3::Zero(), Mat3::Zero(), Mat3::Zero()};
+  add_mobility(a, c.r_a, c.e, K);
+  add_mobility(b, c.r_b, c.e, K);
+  if (c.trees != nullptr) add_mobility(*c.trees, K);
+  const Mat3 &LL = K.LL, &LR = K.LR, &RR = K.RR;
   c.K_nn << LL(0, 0), LR(0, 1), LR(0, 2), LR(0, 1), RR(1, 1), RR(1, 2), LR(0, 2), RR(1, 2), RR(2, 2);
   c.K_qn << LL(1, 0), LR(1, 1), LR(1, 2), LL(2, 0), LR(2, 1), LR(2, 2), LR(0, 0), RR(0, 1), RR(0, 2);
   c.K_qq << LL(1, 1), LL(1, 2), LR(1, 0), LL(1, 2), LL(2, 2), LR(2, 0), LR(1, 0), LR(2, 0), RR(0, 0);
-  if (c.count == 1) return;
-  Moments moments;
-  for (std::uint32_t i = 0; i < c.count; ++i) moments.add(c.points[i]);
-  c.all_active = inverse_system(c.K_nn, c.yield, moments);
 }
 
 void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBody& a, SweepBody& b) noexcept {
-  const Vec3 f_W = c.e * f, m_W = c.e * m;
-  if (a.inv_mass > 0) {
-    a.v += a.inv_mass * f_W;
-    a.w += a.inv_I * (c.r_a.cross(f_W) + m_W);
-  }
-  if (b.inv_mass > 0) {
-    b.v -= b.inv_mass * f_W;
-    b.w -= b.inv_I * (c.r_b.cross(f_W) + m_W);
-  }
-  if (c.trees == nullptr) return;
-  for (std::uint32_t i = 0; i < c.trees->count; ++i) {
-    const TreeSide& s = c.trees->side[i];
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double* y = s.Y + 6 * r;
-      s.u[s.dofs[r]] += y[0] * f[0] + y[1] * f[1] + y[2] * f[2] + y[3] * m[0] + y[4] * m[1] + y[5] * m[2];
+  if (!c.bodies_rest) {
+    const Vec3 f_W = c.e * f, m_W = c.e * m;
+    if (a.inv_mass > 0) {
+      a.v += a.inv_mass * f_W;
+      a.w += a.inv_I * (c.r_a.cross(f_W) + m_W);
+    }
+    if (b.inv_mass > 0) {
+      b.v -= b.inv_mass * f_W;
+      b.w -= b.inv_I * (c.r_b.cross(f_W) + m_W);
     }
   }
+  if (c.trees != nullptr) push_links(*c.trees, f, m);
 }
 
 void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
+  if (c.at_point) {
+    visit_point(c, a, b);
+    return;
+  }
   const Twist t = twist_of(c, a, b);
   const Vec3 n(t.V[0], t.W[1], t.W[2]);
   const Vec3 P = normal_impulse(c, n - c.K_nn * c.P, n), dP = P - c.P;
@@ -346,11 +234,27 @@ void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
     c.M1 = c.M2 = c.stretch1 = c.stretch2 = c.twist = c.roll1 = c.roll2 = 0;
   }
   const Vec3 dQ = Q - c.Q;
+  if (P[0] == 0 && c.P[0] == 0 && dQ.isZero(0) && M1 == 0 && M2 == 0) return;  // apart, as before
   add_impulse(c, Vec3(dP[0], dQ[0], dQ[1]), Vec3(dQ[2], dP[1] + c.M1 - M1, dP[2] + c.M2 - M2), a, b);
   c.P = P, c.Q = Q;
 }
 
+namespace {
+
+void follow_point(ImplicitContact& c, const Vec3& moved) noexcept {
+  c.points[0].depth -= moved[0];
+  if (c.P[0] > 0 && !c.slipped) c.stretch1 += moved[1], c.stretch2 += moved[2];
+  c.was_slipping = c.slipped;
+  c.f_sum += Vec3(c.P[0], c.Q[0], c.Q[1]);
+}
+
+}  // namespace
+
 void follow(ImplicitContact& c, const SweepBody& a, const SweepBody& b, double h) noexcept {
+  if (c.at_point) {
+    follow_point(c, h * point_velocity(c, a, b));
+    return;
+  }
   const Twist t = twist_of(c, a, b);
   for (std::uint32_t i = 0; i < c.count; ++i) {
     ImplicitPoint& p = c.points[i];

@@ -47,10 +47,13 @@ struct ImplicitContact {
   std::uint32_t count;
   ImplicitPoint* points;
   const TreeSides* trees;  // null: no side is a link
+  bool at_point;           // one point, nothing resists rolling: only V, N, F1 and F2 are used
+  bool bodies_rest;        // neither body moves nor can, apart from links
   Mat3 e;                  // columns nhat_BA_W, t1, t2
   Vec3 r_a, r_b;           // p_ref from the mass centres, in W
   Mat3 K_nn, K_qn, K_qq;
-  Mat3 all_active;  // inverse of the normal system when every point pushes
+  Mat3 all_active;  // inverse of the normal system when every point pushes, once it was needed
+  bool all_active_known;
   // Spring-dampers; all gains already times the substep, so that they yield impulses.
   double spring;                               // of a point: h kp / count [kg/s]
   double yield;                                // of a point: (h^2 kp + h kv) / count [kg]
@@ -65,6 +68,7 @@ struct ImplicitContact {
   // Where friction acts, found at the first visit of a tick that finds the contact loaded.
   bool patch_known;
   double x, y, radius2;  // pressure centre; mean square distance of the pressure from it [m], [m^2]
+  double sliding;        // 1 / k of the last visit that slid (implicit_friction.cc), 0: none in this tick
   Mat3 F, stick;         // mobility there, and the inverse of the sticking system
   // State of the friction springs in the basis e.
   double stretch1, stretch2, twist;  // [m], [m], [rad]
@@ -75,7 +79,7 @@ struct ImplicitContact {
   Vec3 f_sum, m_sum;  // linear and angular, in the basis e
 };
 
-// Fills K_nn, K_qn, K_qq and all_active; e, r_a, r_b, points and gains must be set.
+// Fills K_nn, K_qn and K_qq (of these at a point what V and forces need); e, r_a, r_b, points and gains must be set.
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept;
 
 // One visit: with the impulse of the last visit taken back, finds the normal impulses that the springs and dampers of

@@ -85,17 +85,17 @@ void recall(const Sweep& s, const PenaltyMemory& memory, ImplicitContact& c) noe
   const auto turned = [&](const Vec3& x) { return Vec3(x + spin * nhat.cross(x)); };
   const Vec3 stretch = turned(vec3(memory.stretch)), roll = turned(vec3(memory.roll));
   c.stretch1 = c.e.col(1).dot(stretch), c.stretch2 = c.e.col(2).dot(stretch);
-  c.twist = memory.twist;
+  c.twist = c.at_point ? 0.0 : memory.twist;
   c.roll1 = c.e.col(1).dot(roll), c.roll2 = c.e.col(2).dot(roll);
   c.was_slipping = memory.slipping != 0;
   c.slipped = false;
   const Vec3 f_W = s.h * vec3(memory.force), m_W = s.h * vec3(memory.torque) - c.r_a.cross(f_W);
   const Vec3 f = c.e.transpose() * f_W, m = c.e.transpose() * m_W;
-  c.P = Vec3(f[0], m[1], m[2]);
-  c.Q = Vec3(f[1], f[2], m[0]);
+  c.P = Vec3(f[0], c.at_point ? 0.0 : m[1], c.at_point ? 0.0 : m[2]);
+  c.Q = Vec3(f[1], f[2], c.at_point ? 0.0 : m[0]);
   c.M1 = c.M2 = 0;
   c.patch_known = false;
-  c.x = c.y = c.radius2 = 0;
+  c.x = c.y = c.radius2 = c.sliding = 0;
   c.f_sum.setZero(), c.m_sum.setZero();
 }
 
@@ -189,7 +189,7 @@ std::uint32_t load_robots(const Sweep& s) noexcept {
     tree.velocities(s.state);
     tree.mass_matrix();
     if (start_sweep(tick.model, s.state, tree, parameters.gravity_W, tick.drives + tree.robot().first_v, tick.applied,
-                    s.h, stop, tick.arena, s.robots[i])) {
+                    s.h, stop, tick.arena, s.robots[i], tick.model.substeps)) {
       continue;
     }
     s.robots[i].tree = nullptr;

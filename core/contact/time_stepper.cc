@@ -65,6 +65,15 @@ std::uint32_t TimeStepper::load_robots(const Tick& tick, const State& state, Rob
   return failed;
 }
 
+float TimeStepper::point_key(const Tick& tick, const ProblemContact& contact) const noexcept {
+  return key_of(tick, tick.contacts.manifolds[contact.manifold], tick.contacts.points[contact.point].p_WC);
+}
+
+SolverReport TimeStepper::solve(const Tick& tick, const ContactProblem& problem, ContactSolver& solver, Vec3* p,
+                                double* u) noexcept {
+  return solver.solve(problem, tick.parameters.friction_directions, p, u);
+}
+
 void TimeStepper::recall(const Tick& tick, const State& state) noexcept {
   for (std::uint32_t i = 0; i < problem_.count(); ++i) {
     const ProblemContact& contact = problem_.contact(i);
@@ -72,7 +81,7 @@ void TimeStepper::recall(const Tick& tick, const State& state) noexcept {
     if (contact.manifold == kNone) continue;
     const Manifold& m = tick.contacts.manifolds[contact.manifold];
     const auto memory = load_block<StepperMemory>(state.pairs[m.pair]);
-    const float key = key_of(tick, m, tick.contacts.points[contact.point].p_WC);
+    const float key = point_key(tick, contact);
     float nearest = kKeyReach;
     for (const StepperMemory::Point& point : memory.points) {
       const float distance = std::abs(point.key - key);
@@ -95,11 +104,11 @@ void TimeStepper::remember(const Tick& tick, State& state) const noexcept {
     const ProblemContact& contact = problem_.contact(i);
     if (contact.manifold == kNone) continue;
     const Manifold& m = tick.contacts.manifolds[contact.manifold];
-    if (contact.manifold != last) memory = {}, count = 0;
-    last = contact.manifold;
+    if (m.pair != last) memory = {}, count = 0;
+    last = m.pair;
     if (p_[i][0] <= 0 || count == kRemembered) continue;
     memory.points[count++] = {static_cast<float>(p_[i][0]), static_cast<float>(p_[i][1]), static_cast<float>(p_[i][2]),
-                              key_of(tick, m, tick.contacts.points[contact.point].p_WC)};
+                              point_key(tick, contact)};
     store_block(state.pairs[m.pair], memory);
     state.pairs[m.pair].phase = ContactPhase::resting;
   }
@@ -147,11 +156,12 @@ StepReport TimeStepper::advance(const Tick& tick, State& state) noexcept {
   auto* sweeps = tick.arena.take<RobotSweep>(tick.kinematics.robots.size());
   prescribe_velocities(tick.model, state.time, tick.h, state);
   report.solver_failures = load_robots(tick, state, sweeps);
+  start(tick);
   problem_.build(tick, state, sweeps, *this);
   report.points_dropped = problem_.dropped();
   report.robot_contacts_dropped = problem_.robot_contacts_dropped();
   recall(tick, state);
-  const SolverReport solved = solver_.solve(problem_, tick.parameters.friction_directions, p_.data(), u_.data());
+  const SolverReport solved = solve(tick, problem_, solver_, p_.data(), u_.data());
   report.solver_failures += solved.failures;
   report.solver_fallbacks = solved.fallbacks;
   report.solver_iterations = solved.iterations;

@@ -11,13 +11,21 @@ namespace tactus {
 // anitescu_potra.cc) makes of the gaps at the start. Joint damping and drives are implicit (robot_sweep.h). Impulses of
 // the last step, kept with the pairs, are the guess. One coefficient of friction a contact: mu_static below
 // Parameters::impact_epsilon of slip, mu_dynamic above; viscous, Stribeck and rolling terms are penalty's alone.
-class TimeStepper : public ContactModel, private ContactRule {
+class TimeStepper : public ContactModel, protected ContactRule {
  public:
   TimeStepper(const Model& model, const Limits& limits);
-  StepReport advance(const Tick& tick, State& state) noexcept final;
+  StepReport advance(const Tick& tick, State& state) noexcept override;
   [[nodiscard]] bool looks_ahead() const noexcept final { return true; }
 
- private:
+ protected:
+  // Before the contact problem is built.
+  virtual void start(const Tick& tick) noexcept { (void)tick; }
+  // p: the last step's impulses in, this one's out; u: half velocities out.
+  virtual SolverReport solve(const Tick& tick, const ContactProblem& problem, ContactSolver& solver, Vec3* p,
+                             double* u) noexcept;
+  // A number by which a point of a pair is known again in the next step, to 0.02.
+  [[nodiscard]] virtual float point_key(const Tick& tick, const ProblemContact& contact) const noexcept;
+
   std::uint32_t load_robots(const Tick& tick, const State& state, RobotSweep* sweeps) noexcept;
   void recall(const Tick& tick, const State& state) noexcept;
   void remember(const Tick& tick, State& state) const noexcept;

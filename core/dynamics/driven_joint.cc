@@ -66,7 +66,11 @@ bool valid_actuators(std::span<const DrivenJoint> joints, std::span<const double
   for (const DrivenJoint& joint : joints) {
     const auto channel = load_numbers<ChannelMemory>(numbers.data() + joint.memory);
     if (!is_choice(channel.phase, ChannelMemory::ended) || !is_choice(channel.kind, kKinds)) return false;
-    if (channel.expires < 0 || channel.expires > kMostTicks) return false;
+    for (const double ticks : {channel.expires, channel.born, channel.missed})
+      if (ticks < 0 || ticks > kMostTicks) return false;
+    for (const double flag : {channel.watched, channel.braked, channel.fault})
+      if (!is_choice(flag, 1)) return false;
+    if (!is_choice(channel.limits, 0xffff)) return false;
     for (std::uint32_t k = 0; k < joint.drive.delay_ticks; ++k) {
       const auto s = load_numbers<Setpoint>(numbers.data() + ring_at(joint) + k * kSetpointNumbers);
       if (!is_choice(s.kind, kKinds) || s.brake < 0 || s.brake > 1) return false;

@@ -37,8 +37,16 @@ struct ChannelMemory {
   static constexpr double idle = 0, commanded = 1, released = 2, ended = 3;
   double phase;
   double kind, value, rate;
-  double expires;  // first tick that the command does not cover
-  double hold;     // ended: where the joint was then
+  double expires;          // first tick that the command does not cover
+  double hold;             // ended: where the joint was then
+  double born;             // first tick of the newest command
+  double slope;            // change of the value a tick between the newest two commands
+  double missed;           // ticks in a row without a fresh command
+  double watched;          // 1: missing commands count (not after a release)
+  double filtered, given;  // the value behind the low-pass filter; what was asked for last, behind all limits
+  double limits;           // kJoint...Limited bits of the newest command
+  double braked;           // 1: ended without a ramp
+  double fault;            // 1: latched, no command is taken
 };
 
 inline constexpr std::size_t kChannelNumbers = sizeof(ChannelMemory) / sizeof(double);

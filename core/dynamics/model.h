@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/collide/gauss_map.h"
 #include "core/dynamics/robot.h"
 #include "core/dynamics/robot_drive.h"
 #include "core/dynamics/robot_sensor.h"
@@ -120,6 +121,24 @@ enum class Impacts : std::uint8_t {
 };
 enum class RestitutionLaw : std::uint8_t { newton, poisson, stronge };  // of velocities, of impulses, of work
 
+enum class PegForm : std::uint8_t {
+  repaired,   // one I-constraint for each pair of vertices, and of a vertex and an edge
+  printed,    // the paper's: I-constraints of each vertex, X-constraints across
+  unilateral  // every contact for itself: Stewart and Trinkle with these contacts, traps included; for comparison
+};
+// Model `lcp` (contact/lcp_model.h).
+enum class LcpFriction : std::uint8_t {
+  coulomb,   // bounds follow the normal forces
+  lotstedt,  // bounds are those of the last step's normal forces: convex, always consistent
+  none
+};
+enum class ForceMethod : std::uint8_t {
+  automatic,  // Newton's method from the last forces, sparse by body; then pivoting
+  pivoting,   // one contact at a time (Dantzig, Baraff)
+  qp          // the convex program; not for Coulomb's law
+};
+enum class LcpDrift : std::uint8_t { penalty, off };  // what becomes of overlap
+
 // Set at run time too (World::set_parameter).
 struct Parameters {
   Gains gains;
@@ -131,7 +150,13 @@ struct Parameters {
   double overlap_relax_speed = 1.0;   // ... but never faster than this [m/s]
   std::uint32_t friction_directions = 0;  // time steppers: corners of the friction cone, even, 4..32; 0: the round cone
   double detection_distance = 0;  // time steppers: gaps seen [m]; 0: what both can travel in a step. ap: active within
-  double contact_margin = 1e-4;   // automatic gains: a pair that touched is seen across a gap up to this [m]
+  PegForm peg_form = PegForm::repaired;      // peg
+  EdgeTest peg_edge_test = EdgeTest::gauss;  // lnc, peg: which edges can touch
+  double peg_angle = 1e-4;  // lnc, peg: applicability is relaxed by this, besides what a step turns [rad]
+  LcpFriction lcp_friction = LcpFriction::coulomb;
+  ForceMethod lcp_method = ForceMethod::automatic;
+  LcpDrift lcp_drift = LcpDrift::penalty;
+  double contact_margin = 1e-4;  // automatic gains: a pair that touched is seen across a gap up to this [m]
 };
 
 struct Model {

@@ -37,6 +37,29 @@ struct DriveTarget {
 
 inline constexpr std::uint32_t kDelayTicksMax = 1000;
 
+// What acts in a tick for which no fresh command came, while the command before still lives.
+enum class MissedPolicy : std::uint8_t {
+  hold,         // the last command
+  extrapolate,  // it moves on as fast as the last two did, within the limits
+  ramp,         // the channel's safe state, reached within the ramp's time
+  brake         // the safe state at once
+};
+const char* to_string(MissedPolicy policy) noexcept;
+
+// How a channel takes commands: of the scene, or set while the world runs. Not part of State, as parameters are not.
+struct ChannelOptions {
+  MissedPolicy missed = MissedPolicy::hold;
+  std::uint32_t tolerance_ticks = 2;  // a tick misses its command when the newest is so many ticks old; 0: not watched
+  std::uint32_t fault_ticks = 0;      // missed in a row: the robot's channels latch a fault; 0: never
+  double ramp = 0.010;                // to the safe state, after the deadline [s]
+  double cutoff = 0;                  // of the low-pass filter on commands [Hz]; 0: none
+  double effort_limit = std::numeric_limits<double>::infinity();       // over the drive's own [N m or N]
+  double effort_rate_limit = std::numeric_limits<double>::infinity();  // of commanded efforts [N m/s or N/s]
+  double velocity_limit = std::numeric_limits<double>::infinity();     // over the joint's own [rad/s or m/s]
+};
+// Finite or, for limits, infinite; nothing negative; a ramp of at most a second. Names what is wrong, or null.
+const char* fault_in(const ChannelOptions& options) noexcept;
+
 // At most one a joint. From command to joint: delay, lag, gains, saturation.
 struct JointDrive {
   JointIndex joint = kNone;  // one coordinate, not a mimic
@@ -48,6 +71,8 @@ struct JointDrive {
       std::numeric_limits<double>::infinity();  // |tau|; the joint's own unless the scene says [N m or N]
   double lag = 0;                               // time constant of the actuator's first-order lag on tau [s]; 0: none
   std::uint32_t delay_ticks = 0;                // from target to actuator
+  ChannelOptions channel;                       // of commands
+  bool has_channel = false;                     // the scene says something of it; otherwise a server's defaults hold
 };
 
 }  // namespace tactus

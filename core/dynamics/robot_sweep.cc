@@ -50,15 +50,16 @@ bool factor(const RobotSweep& s) noexcept {
   return s.tree->factor(s.work);
 }
 
-// Drives that would exceed their limits without contact leave the linear system.
-bool split_drives(RobotSweep& s) noexcept {
-  forces(s, s.work);
-  for (DofIndex d = 0; d < s.n; ++d) s.work[d] *= s.h;
-  s.tree->solve(s.work);
+// Drives that would exceed their limits without contact leave the linear system. dv: change of the velocities in a
+// substep without contact.
+bool split_drives(RobotSweep& s, double* dv) noexcept {
+  forces(s, dv);
+  for (DofIndex d = 0; d < s.n; ++d) dv[d] *= s.h;
+  s.tree->solve(dv);
   bool any = false;
   for (DofIndex d = 0; d < s.n; ++d) {
     const DofDrive& drive = s.wanted[d];
-    const double end = drive_effort(drive, s.q[d], s.h, s.v[d] + s.work[d]);
+    const double end = drive_effort(drive, s.q[d], s.h, s.v[d] + dv[d]);
     if (std::abs(end) <= kNearLimit * drive.limit) continue;
     if (drive.stiffness == 0 && drive.damping == 0) {
       s.drives[d].effort = std::clamp(drive.effort, -drive.limit, drive.limit);
@@ -70,6 +71,16 @@ bool split_drives(RobotSweep& s) noexcept {
     any = true;
   }
   return !any || factor(s);
+}
+
+// Forces that go with velocity, taken at the middle of the step: dv is what the velocities are expected to change in
+// it. With those of the start the step is of first order, and a chain that swings gains or loses energy for ever.
+void centre_forces(RobotSweep& s, const State& state, const Vec3& gravity_W, const SpatialForce* F_Bcm_W,
+                   const double* dv) noexcept {
+  for (DofIndex d = 0; d < s.n; ++d) s.work[d] = s.v[d] + 0.5 * dv[d];
+  s.tree->velocities(state, s.work);
+  s.tree->inverse_dynamics(gravity_W, nullptr, F_Bcm_W, s.force);
+  for (DofIndex d = 0; d < s.n; ++d) s.force[d] = -s.force[d];
 }
 
 void add_end(RobotSweep& s, DofIndex d, double sign, double depth, double v) noexcept {
@@ -153,7 +164,8 @@ std::size_t sweep_bytes(const Model& model, const Robot& robot) noexcept {
 }
 
 bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3& gravity_W, const DofDrive* drives,
-                 const SpatialForce* F_Bcm_W, double h, const StopLaw& stop, Arena& arena, RobotSweep& out) noexcept {
+                 const SpatialForce* F_Bcm_W, double h, const StopLaw& stop, Arena& arena, RobotSweep& out,
+                 std::uint32_t substeps) noexcept {
   const Robot& robot = tree.robot();
   const std::uint32_t n = robot.v_count;
   auto* numbers = arena.take<double>(10 * static_cast<std::size_t>(n));
@@ -198,7 +210,10 @@ bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3&
   joint_damping(model, robot, s.damping);
   tree.inverse_dynamics(gravity_W, nullptr, F_Bcm_W, s.force);  // bias - J^T F
   for (DofIndex d = 0; d < n; ++d) s.force[d] = -s.force[d];
-  if (!factor(s) || !split_drives(s)) return false;
+  double* dv = s.u;  // not needed yet
+  if (!factor(s) || !split_drives(s, dv)) return false;
+  for (DofIndex d = 0; d < n; ++d) dv[d] *= substeps;
+  centre_forces(s, state, gravity_W, F_Bcm_W, dv);
   find_rows(model, state, s);
   respond(s, arena);
   std::copy(s.v, s.v + n, s.u);
@@ -253,9 +268,9 @@ void end_substep(RobotSweep& s) noexcept {
 }
 
 void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort) noexcept {
-  // Forces are those of the start of the tick. With them the positions must go on with the velocity of its end, as if
-  // the tick were one step: with the mean over the substeps a pendulum of 0.1 m gains three quarters of its energy in
-  // 10 s. A floating base moves like a free body: with the mean, which is nearer to a parabola.
+  // Forces are those of one step: positions go on with the velocity of its end, as if the tick had no substeps. With
+  // the mean over the substeps a pendulum of 0.1 m gains three quarters of its energy in 10 s. Only the place of a
+  // floating base, on which no force depends, moves like a free body: with the mean, nearer to a parabola.
   const double tick = s.h * substeps, rest = 0.5 * (substeps - 1) / substeps;
   for (DofIndex d = 0; d < s.n; ++d) {
     s.work[d] = s.moved[d] / tick + rest * (s.v[d] - s.v_start[d]);
@@ -267,7 +282,7 @@ void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effo
     const Joint& joint = s.model->joints[robot.first_joint + i];
     if (joint.kind != JointKind::floating) continue;
     const DofIndex first = joint.first_v - robot.first_v;
-    for (DofIndex d = first; d < first + 6; ++d) s.work[d] = s.moved[d] / tick;
+    for (DofIndex d = first; d < first + 3; ++d) s.work[d] = s.moved[d] / tick;
   }
   integrate_joints(*s.model, robot, tick, s.work, state.joint_q.data() + s.first_q);
 }

@@ -40,7 +40,7 @@ struct RobotSweep {
   double *u, *u_free;      // half velocities now; without impulses
   double *v, *moved;       // velocities; how far each dof came since the start of the tick
   double* v_start;         // velocities at the start of the tick
-  double* force;           // applied - bias, constant in a tick
+  double* force;           // applied - bias at the middle of the tick, constant in it
   double *damping, *work;  // of the joints; scratch
   DofDrive* drives;        // as they act in the implicit system: a drive that became a row has none
   const DofDrive* wanted;  // as given
@@ -53,11 +53,13 @@ struct RobotSweep {
 // Bytes of arena that start_sweep() takes for this robot.
 std::size_t sweep_bytes(const Model& model, const Robot& robot) noexcept;
 
-// The tree must know positions, velocities and mass matrix. drives: of this robot; F: applied forces per body, in W at
+// The tree must know positions, velocities and mass matrix; its velocities are then those of the middle of the step of
+// `substeps` times h. drives: of this robot; F: applied forces per body, in W at
 // mass centres. False: the system cannot be solved (links without mass, numbers that are not finite); the robot must
 // then be left where it is.
 bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3& gravity_W, const DofDrive* drives,
-                 const SpatialForce* F_Bcm_W, double h, const StopLaw& stop, Arena& arena, RobotSweep& out) noexcept;
+                 const SpatialForce* F_Bcm_W, double h, const StopLaw& stop, Arena& arena, RobotSweep& out,
+                 std::uint32_t substeps = 1) noexcept;
 // Velocities at the end of the next substep, with the impulses of the last one.
 void predict(RobotSweep& s) noexcept;
 // One visit of all rows.

@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540004ULL;  // "TACTST", version 4
+constexpr std::uint64_t kLayout = 0x54414354'53540005ULL;  // "TACTST", version 5
 
 class Writer {
  public:

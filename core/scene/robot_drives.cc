@@ -65,6 +65,28 @@ void read_gains(StrictTable& table, const Units& units, const Model& model, Join
     table.fail("bandwidth_rad_per_s", "found " + number_text(w) + ", expected gains that are finite");
 }
 
+// How the joint takes commands.
+void read_channel(StrictTable& table, const Units& units, JointDrive& drive) {
+  static constexpr std::array<std::string_view, 4> kMissed{"hold", "extrapolate", "ramp", "brake"};
+  ChannelOptions& o = drive.channel;
+  const auto given = [&](const std::string& key) {
+    drive.has_channel = drive.has_channel || table.has(key);
+    return table.has(key);
+  };
+  if (given("missed_command")) o.missed = static_cast<MissedPolicy>(table.choice("missed_command", kMissed));
+  const auto ticks = [&](const char* key, std::uint32_t& out) {
+    if (given(key)) out = static_cast<std::uint32_t>(table.integer(key, 0, 1'000'000, out));
+  };
+  ticks("missed_tolerance_ticks", o.tolerance_ticks);
+  ticks("missed_fault_ticks", o.fault_ticks);
+  if (given("command_ramp_s")) o.ramp = table.number("command_ramp_s", Range{0, 1}, o.ramp);
+  if (given("command_cutoff_hz")) o.cutoff = table.number("command_cutoff_hz", Range{0, 1e6}, o.cutoff);
+  const std::string rate = "effort_rate_limit_" + units.effort + "_per_s";
+  if (given(rate)) o.effort_rate_limit = table.number(rate, kPositive);
+  const std::string velocity = "command_velocity_limit_" + units.velocity;
+  if (given(velocity)) o.velocity_limit = table.number(velocity, kNotNegative);
+}
+
 JointIndex read_driven_joint(StrictTable& table, const Model& model, const std::string& robot) {
   const std::string name = table.text("joint");
   const JointIndex index = model.find_joint(robot + "/" + name);
@@ -100,6 +122,7 @@ void read_drive(StrictTable& table, SceneBuilder& builder, std::uint32_t robot) 
                            : joint.effort_limit;
   drive.lag = table.number("lag_s", Range{0, 10}, 0.0);
   drive.delay_ticks = static_cast<std::uint32_t>(table.integer("delay_ticks", 0, kDelayTicksMax, 0));
+  read_channel(table, units, drive);
   table.finish();
   model.drives.push_back(drive);
 }

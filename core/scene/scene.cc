@@ -51,8 +51,24 @@ void add_missing_scalar(toml::table& root, const std::string& key) {
        {"step_s", "settle_s", "duration_s", "seed", "impact_epsilon_m_per_s", "overlap_relax_time_s",
         "overlap_relax_speed_m_per_s", "friction_directions", "detection_distance_m"})
     if (key == number && !root.contains(key)) root.insert(key, 0);
-  for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title"})
+  for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title", "lcp_friction",
+                           "lcp_method", "lcp_drift"})
     if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
+}
+
+// --set peg.form=printed: the table's scalar, made where it is not there.
+bool override_peg(toml::table& root, const std::string& key, const std::string& text, const std::string& file) {
+  constexpr std::array<std::string_view, 2> kWords{"peg.form", "peg.edge_test"};
+  const bool word = std::find(kWords.begin(), kWords.end(), key) != kWords.end();
+  if (!word && key != "peg.angle_rad") return false;
+  if (!root.contains("peg")) root.insert("peg", toml::table{});
+  toml::table* table = root.get("peg")->as_table();
+  if (table == nullptr) return false;
+  const std::string name = key.substr(4);
+  if (!table->contains(name) && word) table->insert(name, "");
+  if (!table->contains(name) && !word) table->insert(name, 0);
+  override_entry(*table, name, text, file);
+  return true;
 }
 
 void apply_overrides(SceneFile& file, const SceneOptions& options) {
@@ -73,6 +89,7 @@ void apply_overrides(SceneFile& file, const SceneOptions& options) {
       override_entry(file.parameters, key, text, file.name);
       continue;
     }
+    if (override_peg(file.root, key, text, file.name)) continue;
     add_missing_scalar(file.root, key);
     const toml::node* node = file.root.get(key);
     if (node && (node->is_number() || node->is_string() || node->is_boolean())) {
@@ -137,6 +154,29 @@ void read_contact_problem(StrictTable& root, Parameters& p) {
   p.detection_distance = root.number("detection_distance_m", Range{0, 10, false, false}, p.detection_distance);
 }
 
+// [peg]: of the models lnc and peg.
+void read_peg(StrictTable& root, Parameters& p) {
+  static constexpr std::array<std::string_view, 3> kForms{"repaired", "printed", "unilateral"};
+  static constexpr std::array<std::string_view, 2> kTests{"gauss", "paper"};
+  if (!root.has("peg")) return;
+  StrictTable table = root.table("peg");
+  p.peg_form = static_cast<PegForm>(table.choice("form", kForms, 0));
+  p.peg_edge_test = static_cast<EdgeTest>(table.choice("edge_test", kTests, 0));
+  p.peg_angle = table.number("angle_rad", Range{0, 0.5, false, false}, p.peg_angle);
+  table.finish();
+}
+
+void read_lcp(StrictTable& root, Parameters& p) {
+  static constexpr std::array<std::string_view, 3> kFrictions{"coulomb", "lotstedt", "none"};
+  static constexpr std::array<std::string_view, 3> kMethods{"auto", "pivoting", "qp"};
+  static constexpr std::array<std::string_view, 2> kDrifts{"penalty", "off"};
+  p.lcp_friction = static_cast<LcpFriction>(root.choice("lcp_friction", kFrictions, 0));
+  p.lcp_method = static_cast<ForceMethod>(root.choice("lcp_method", kMethods, 0));
+  p.lcp_drift = static_cast<LcpDrift>(root.choice("lcp_drift", kDrifts, 0));
+  if (p.lcp_method == ForceMethod::qp && p.lcp_friction == LcpFriction::coulomb)
+    root.fail("lcp_method", "found \"qp\" beside Coulomb's law, expected lcp_friction = \"lotstedt\" or \"none\"");
+}
+
 void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   static constexpr std::array<std::string_view, 7> kModels{"penalty", "deepest", "lcp", "st", "ap", "lnc", "peg"};
   static constexpr std::array<std::string_view, 2> kIntegrators{"semi_implicit_euler", "rk4"};
@@ -156,6 +196,8 @@ void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   if (model.planar && p.gravity_W.z() != 0)
     root.fail("gravity_m_per_s2", "found gravity along z, expected z = 0 in a planar scene (its plane is x-y)");
   read_contact_problem(root, p);
+  read_peg(root, p);
+  read_lcp(root, p);
   p.overlap_relax_time = root.number("overlap_relax_time_s", kPositive, p.overlap_relax_time);
   p.overlap_relax_speed = root.number("overlap_relax_speed_m_per_s", kPositive, p.overlap_relax_speed);
 }

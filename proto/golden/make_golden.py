@@ -26,7 +26,7 @@ NONCE_SERVER = bytes(range(128, 160))
 KEY = bytes((7 * i + 3) % 256 for i in range(32))
 SESSION = 0xC0FFEE42
 EPOCH = 0x9E3779B9
-TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6}
+TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6, "GRANTED": 7}
 
 
 def hmac_sha256(key, data):
@@ -112,6 +112,38 @@ def command():
     return packet
 
 
+def add_joints(packet):
+    packet.status_bits = m.Status.ROBOT_FAULT
+    for joint, bits in ((3, m.JointBit.COMMANDED | m.JointBit.HELD), (4_000_000_000, m.JointBit.FAULT)):
+        packet.joint_id.append(joint)
+        packet.joint.extend([0.5, -1.25, 40.0, -0.0625])
+        packet.joint_bits.append(bits)
+        packet.joint_missed.append(7)
+    packet.sensor_id.extend([0, 2])
+    packet.sensor.extend([0.5, -1.25, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6])
+    packet.end_effector_id.append(9)
+    packet.end_effector.extend([0.25 * i for i in range(19)])
+    packet.jacobian_end_effector.extend([9, 9])
+    packet.jacobian_dof.extend([0, 6])
+    packet.jacobian.extend([0, 0.5, 0, 0, 0, 1, -0.25, 0, 0.125, 1, 0, 0])
+    return packet
+
+
+def command_joints():
+    packet = m.CommandPacket(scene_epoch=EPOCH, client_send_ns=(1 << 62) + 7, deadline_us=5_000, expected_tick=1003, joint_id=[3, 5, 6])
+    packet.joint_mode.extend([m.JointMode.EFFORT, m.JointMode.POSITION, m.JointMode.RELEASE])
+    packet.joint_value.extend([-12.5, 1.0 / 3, 0])
+    packet.joint_rate.extend([0, 0.125, 0])
+    return packet
+
+
+def command_robot():
+    packet = m.CommandPacket(scene_epoch=EPOCH, client_send_ns=(1 << 62) + 8, body_id=[1], robot=1, joint_mode=[m.JointMode.VELOCITY])
+    packet.wrench.extend([1, 2, 3, 4, 5, 6])
+    packet.joint_value.extend([0.5 * i for i in range(7)])
+    return packet
+
+
 def control_frames(what, direction, replies):
     """Frames of one direction in order: those before the key exists have no mac, the others count from 0."""
     frames, counter = [], 0
@@ -172,7 +204,7 @@ def refused():
         "size": [good[:31], b"", seal(KEY, header(3, 1) + b"\0" * 1369)],
         "magic": [seal(KEY, header(3, 1, magic=b"CT") + payload)],
         "version": [seal(KEY, header(3, 1, version=2) + payload), seal(KEY, header(3, 1, version=0) + payload)],
-        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(7, 1) + payload)],
+        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(8, 1) + payload)],
         "session": [seal(KEY, header(3, 1, session=SESSION + 1) + payload)],
         "mac": [good[:-1] + bytes([good[-1] ^ 1]), good[:8] + b"\x02" + good[9:], seal(b"\0" * 32, good[:-16]), good[:-1]],
     }
@@ -201,10 +233,14 @@ def golden():
         "state_part_0_of_2": datagram("first part of a tick", "STATE", 6, state(1003, range(0, 9), part=0, parts=2)),
         "state_part_1_of_2": datagram("second part of the same tick", "STATE", 7, state(1003, range(9, 12), part=1, parts=2)),
         "command": datagram("two rows, world and body frame, off the mass centre", "COMMAND", 8, command()),
+        "state_joints": datagram("joints, sensors, an end effector and two columns of its Jacobian", "STATE", 13, add_joints(state(1004, [1]))),
+        "command_joints": datagram("three joints: an effort, a position with its rate, a release", "COMMAND", 14, command_joints()),
+        "command_robot": datagram("a wrench and seven rates for a whole robot", "COMMAND", 15, command_robot()),
         "command_heartbeat": datagram("no rows", "COMMAND", 9, heartbeat),
         "ping": datagram("", "PING", 10, ping),
         "pong": datagram("", "PONG", 11, pong),
         "grant": datagram("", "GRANT", (1 << 64) - 1, grant),
+        "granted": datagram("", "GRANTED", 13, m.GrantedPacket(scene_epoch=EPOCH, tick=(1 << 33) + 2)),
         "shadow": datagram("differences of two bodies", "SHADOW", 12, shadow()),
         "control_client": control_frames("Hello without a mac, then three requests with", "C", client_frames()),
         "control_server": control_frames("HelloReply without a mac, then an error, an event and a reply with", "S", server_frames()),

@@ -13,14 +13,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "server/net/realtime_port.h"
-#include "server/net/requests.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
 namespace {
 
-constexpr auto kHandshakeTime = std::chrono::seconds(5), kFlushTime = std::chrono::seconds(2);
+constexpr auto kFlushTime = std::chrono::seconds(2);
 
 std::string to_text(const asio::ip::tcp::socket& socket) {
   asio::error_code error;
@@ -31,11 +29,9 @@ std::string to_text(const asio::ip::tcp::socket& socket) {
 }  // namespace
 
 ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
-    : hub_(hub),
+    : Conversation(hub, to_text(socket)),
       socket_(std::move(socket)),
-      watchdog_(hub.io),
       pause_(hub.io),
-      address_(to_text(socket_)),
       cap_(hub.options.requests_per_s, std::max(50.0, hub.options.requests_per_s / 5)) {
   asio::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -49,18 +45,7 @@ ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
 
 void ControlConnection::start() {
   arm_watchdog();
-  asio::co_spawn(hub_.io, converse(shared_from_this()), asio::detached);
-}
-
-void ControlConnection::arm_watchdog() {
-  watchdog_.expires_after(kHandshakeTime);
-  watchdog_.async_wait([weak = weak_from_this()](asio::error_code error) {
-    const auto self = weak.lock();
-    if (error || !self || self->phase_ == Phase::open) return;
-    self->hub_.refuse("control_handshake_timeout");
-    self->send_error(0, v1::ERROR_TIMEOUT, "the handshake was not finished within 5 s");
-    self->close_after_flush("handshake not finished within 5 s");
-  });
+  asio::co_spawn(hub_.io, converse(std::static_pointer_cast<ControlConnection>(shared_from_this())), asio::detached);
 }
 
 // A static function with the connection as its argument: g++ 12 -O3 miscompiles a lambda that is itself a coroutine in
@@ -69,9 +54,8 @@ asio::awaitable<void> ControlConnection::converse(std::shared_ptr<ControlConnect
   bool going = true;
   while (going) {
     going = co_await self->read_frame();
-    if (going) going = self->serve_frame();
-    const bool too_fast =
-        going && self->phase_ == Phase::open && !self->hub_.tick.lockstep() && !self->cap_.take(now_ns());
+    if (going) going = self->serve_frame(self->in_);
+    const bool too_fast = going && self->is_open() && !self->hub_.tick.lockstep() && !self->cap_.take(now_ns());
     if (too_fast) co_await self->slow_down();
     if (self->closed_ || self->closing_) going = false;
   }
@@ -92,7 +76,7 @@ asio::awaitable<bool> ControlConnection::read_frame() {
   co_await asio::async_read(socket_, asio::buffer(&length, sizeof length),
                             asio::redirect_error(asio::use_awaitable, error));
   if (error) co_return false;
-  const std::size_t limit = phase_ == Phase::open ? wire::kControlInboundMax : 4096;
+  const std::size_t limit = inbound_max();
   if (length > limit || (sealer_ && length < wire::kMacBytes)) {
     hub_.refuse("control_frame_length");
     give_up(0, v1::ERROR_MALFORMED,
@@ -104,156 +88,8 @@ asio::awaitable<bool> ControlConnection::read_frame() {
   co_return !error;
 }
 
-bool ControlConnection::check_mac() {
-  if (in_.size() < wire::kMacBytes) return false;
-  const std::size_t length = in_.size() - wire::kMacBytes;
-  const wire::Mac mac = sealer_->control_mac('C', counter_in_++, {in_.data(), length});
-  if (!wire::equal(mac, {in_.data() + length, wire::kMacBytes})) return false;
-  in_.resize(length);
-  return true;
-}
-
-// What one client's frame brings about must never end the server.
-bool ControlConnection::serve_frame() {
-  try {
-    return handle_frame();
-  } catch (const std::exception& e) {
-    spdlog::error("{} ({}): {}", name_, address_, e.what());
-    close("a request failed inside the server");
-    return false;
-  }
-}
-
-bool ControlConnection::handle_frame() {
-  if (sealer_ && !check_mac()) {
-    hub_.refuse("control_mac");
-    sealer_.reset();
-    return give_up(0, v1::ERROR_WRONG_KEY, "the frame's mac is wrong; shake hands anew");
-  }
-  v1::Request request;
-  if (!request.ParseFromArray(in_.data(), static_cast<int>(in_.size()))) {
-    hub_.refuse("control_malformed");
-    return give_up(0, v1::ERROR_MALFORMED, "the frame is not a tactus.v1 Request");
-  }
-  if (phase_ != Phase::open) return handshake(request);
-  if (session() == nullptr) return false;
-  handle_request(hub_, *this, request);
-  return !closing_ && !closed_;
-}
-
-bool ControlConnection::handshake(const v1::Request& request) {
-  if (phase_ == Phase::hello && request.has_hello()) return on_hello(request.id(), request.hello());
-  if (phase_ == Phase::authenticate && request.has_authenticate())
-    return on_authenticate(request.id(), request.authenticate());
-  send_error(request.id(), v1::ERROR_NOT_AUTHENTICATED,
-             phase_ == Phase::hello ? "expected Hello first" : "expected Authenticate: this server needs a token");
-  return true;
-}
-
-bool ControlConnection::on_hello(std::uint32_t request, const v1::Hello& hello) {
-  if (hello.version_major() != wire::kVersionMajor) {
-    return give_up(request, v1::ERROR_VERSION,
-                   "this server speaks version 1." + std::to_string(wire::kVersionMinor) + ", found major version " +
-                       std::to_string(hello.version_major()));
-  }
-  if (hello.nonce().size() != wire::kNonceBytes) {
-    return give_up(request, v1::ERROR_BAD_VALUE,
-                   "nonce has " + std::to_string(hello.nonce().size()) + " bytes, expected 32");
-  }
-  if (!is_name(hello.client_name()))
-    return give_up(request, v1::ERROR_BAD_VALUE, "client_name must match [A-Za-z0-9_.-]{1,64}");
-  name_ = hello.client_name();
-  std::memcpy(nonce_client_.data(), hello.nonce().data(), nonce_client_.size());
-  wire::random_bytes(nonce_server_);
-  session_id_ = random_u32();
-  while (hub_.sessions.find_id(session_id_) != nullptr) session_id_ = random_u32();
-
-  v1::Reply reply;
-  reply.set_id(request);
-  fill_hello(*reply.mutable_hello());
-  if (!hub_.options.token.empty()) {
-    key_ = wire::derive_session_key(hub_.options.token, nonce_client_, nonce_server_);
-    phase_ = Phase::authenticate;
-    send(reply);
-    return true;
-  }
-  wire::random_bytes(key_);
-  if (!open_session(false))
-    return give_up(request, v1::ERROR_FULL,
-                   "this server serves " + std::to_string(hub_.options.clients) + " clients already (limits.clients)");
-  reply.mutable_hello()->set_key(key_.data(), key_.size());
-  reply.mutable_hello()->set_role("control");
-  send(reply);  // the last frame without a mac
-  sealer_.emplace(key_);
-  return true;
-}
-
-void ControlConnection::fill_hello(v1::HelloReply& reply) const {
-  reply.set_version_major(wire::kVersionMajor);
-  reply.set_version_minor(wire::kVersionMinor);
-  reply.set_nonce(nonce_server_.data(), nonce_server_.size());
-  reply.set_needs_token(!hub_.options.token.empty());
-  reply.set_session(session_id_);
-  reply.set_realtime_port(hub_.realtime_port);
-  reply.set_build(hub_.options.build);
-  reply.set_scene_epoch(hub_.scene.epoch);
-  reply.set_step_s(hub_.scene.model().step);
-}
-
-bool ControlConnection::on_authenticate(std::uint32_t request, const v1::Authenticate& authenticate) {
-  const std::string& token = hub_.options.token;
-  const wire::Proof expected = wire::handshake_proof(token, "client", nonce_client_, nonce_server_);
-  const auto* found = reinterpret_cast<const std::uint8_t*>(authenticate.proof().data());
-  if (!wire::equal(expected, {found, authenticate.proof().size()})) {
-    hub_.refuse("control_wrong_token");
-    spdlog::warn("{} ({}): wrong token", address_, name_);
-    return give_up(request, v1::ERROR_WRONG_KEY, "the proof does not match: is it the server's token file?");
-  }
-  if (!open_session(true))
-    return give_up(request, v1::ERROR_FULL,
-                   "this server serves " + std::to_string(hub_.options.clients) + " clients already (limits.clients)");
-  sealer_.emplace(key_);
-  v1::Reply reply;
-  reply.set_id(request);
-  const wire::Proof proof = wire::handshake_proof(token, "server", nonce_client_, nonce_server_);
-  reply.mutable_authenticate()->set_proof(proof.data(), proof.size());
-  reply.mutable_authenticate()->set_role("control");
-  send(reply);
-  return true;
-}
-
-bool ControlConnection::open_session(bool by_token) {
-  slot_ = hub_.sessions.reserve();
-  if (!slot_) return false;
-  const RateCap cap(hub_.options.commands_per_s, hub_.options.command_burst);
-  hub_.sessions.put(std::make_unique<Session>(*slot_, session_id_, name_, key_, by_token, cap));
-  phase_ = Phase::open;
-  watchdog_.cancel();
-  spdlog::info("{} joined from {}", name_, address_);
-  return true;
-}
-
-void ControlConnection::send_error(std::uint32_t request, v1::ErrorCode code, const std::string& text) {
-  v1::Reply reply;
-  reply.set_id(request);
-  reply.mutable_error()->set_code(code);
-  reply.mutable_error()->set_text(text);
-  send(reply);
-}
-
-bool ControlConnection::give_up(std::uint32_t request, v1::ErrorCode code, const std::string& text) {
-  send_error(request, code, text);
-  close_after_flush(text);
-  return false;
-}
-
-void ControlConnection::send(const v1::Reply& reply) {
-  if (closed_ || closing_) return;
-  const std::size_t payload = reply.ByteSizeLong(), mac_bytes = sealer_ ? wire::kMacBytes : 0;
-  if (payload + mac_bytes > wire::kControlFrameMax) {
-    return send_error(reply.id(), v1::ERROR_FULL,
-                      "the reply would have " + std::to_string(payload) + " bytes, more than a frame may have");
-  }
+void ControlConnection::deliver(const v1::Reply& reply, std::size_t payload) {
+  const std::size_t mac_bytes = sealer_ ? wire::kMacBytes : 0;
   std::vector<std::uint8_t> frame(4 + payload + mac_bytes);
   const auto length = static_cast<std::uint32_t>(payload + mac_bytes);
   std::memcpy(frame.data(), &length, 4);
@@ -278,14 +114,15 @@ void ControlConnection::write_next() {
     if (closing_) close("");
     return;
   }
-  asio::async_write(socket_, asio::buffer(queue_.front()),
-                    [self = shared_from_this()](asio::error_code error, std::size_t) {
-                      if (self->closed_) return;
-                      if (error) return self->close("the connection broke");
-                      self->queued_bytes_ -= self->queue_.front().size();
-                      self->queue_.pop_front();
-                      self->write_next();
-                    });
+  asio::async_write(
+      socket_, asio::buffer(queue_.front()),
+      [self = std::static_pointer_cast<ControlConnection>(shared_from_this())](asio::error_code error, std::size_t) {
+        if (self->closed_) return;
+        if (error) return self->close("the connection broke");
+        self->queued_bytes_ -= self->queue_.front().size();
+        self->queue_.pop_front();
+        self->write_next();
+      });
 }
 
 void ControlConnection::close_after_flush(const std::string& why) {
@@ -304,15 +141,11 @@ void ControlConnection::close(const std::string& why) {
   if (closed_) return;
   closed_ = true;
   if (!why.empty() && slot_) spdlog::info("{} ({}): {}", name_, address_, why);
-  watchdog_.cancel();
   pause_.cancel();
   asio::error_code ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);
-  if (!slot_) return;
-  hub_.realtime->forget(*slot_);
-  hub_.client_left(*slot_);
-  slot_.reset();
+  leave();
 }
 
 }  // namespace tactus::net

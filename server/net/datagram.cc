@@ -44,14 +44,54 @@ v1::VerdictCode check_row(const WrenchRow& row, std::span<const WrenchRow> earli
   return twice ? v1::VERDICT_REFUSED_OUT_OF_RANGE : v1::VERDICT_NONE;
 }
 
+v1::VerdictCode check_joint(const JointRow& row, std::span<const JointRow> earlier, bool named) {
+  if (!std::isfinite(row.value) || !std::isfinite(row.rate)) return v1::VERDICT_REFUSED_NOT_FINITE;
+  if (std::abs(row.value) > kJointMax || std::abs(row.rate) > kJointMax) return v1::VERDICT_REFUSED_OUT_OF_RANGE;
+  const bool twice =
+      named && std::any_of(earlier.begin(), earlier.end(), [&](const JointRow& r) { return r.joint == row.joint; });
+  return twice ? v1::VERDICT_REFUSED_OUT_OF_RANGE : v1::VERDICT_NONE;
+}
+
+// Joint rows; items of verdicts count from `first_row`.
+Refusal decode_joints(const v1::CommandPacket& packet, std::uint32_t first_row, CommandDatagram& out) {
+  const int rows = packet.joint_value_size(), modes = packet.joint_mode_size();
+  out.robot = packet.robot();
+  const bool named = out.robot == 0;
+  if (rows > static_cast<int>(wire::kJointRowsMax) || (named && packet.joint_id_size() != rows) ||
+      (!named && packet.joint_id_size() > 0) || (modes > 1 && modes != rows) ||
+      (packet.joint_rate_size() > 0 && packet.joint_rate_size() != rows))
+    return {v1::VERDICT_REFUSED_WRONG_COUNT, first_row};
+  for (int i = 0; i < rows; ++i) {
+    JointRow& row = out.joint[out.joint_rows];
+    row.joint = named ? packet.joint_id(i) : kNone;
+    const std::uint32_t mode = modes == 0 ? 0 : packet.joint_mode(modes == 1 ? 0 : i);
+    row.value = packet.joint_value(i);
+    row.rate = packet.joint_rate_size() > 0 ? packet.joint_rate(i) : 0.0;
+    const std::uint32_t item = first_row + static_cast<std::uint32_t>(i);
+    if (mode > v1::JOINT_RELEASE) return {v1::VERDICT_REFUSED_OUT_OF_RANGE, item};
+    row.release = mode == v1::JOINT_RELEASE;
+    row.kind = row.release ? DriveKind::torque : static_cast<DriveKind>(mode);
+    if (const auto code = check_joint(row, {out.joint.data(), out.joint_rows}, named)) return {code, item};
+    ++out.joint_rows;
+  }
+  return {};
+}
+
+static_assert(static_cast<int>(DriveKind::torque) == v1::JOINT_EFFORT &&
+              static_cast<int>(DriveKind::velocity) == v1::JOINT_VELOCITY &&
+              static_cast<int>(DriveKind::position) == v1::JOINT_POSITION);
+
 }  // namespace
 
-Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, WrenchDatagram& out) {
-  out.rows = 0;
+Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, CommandDatagram& out) {
+  out.rows = out.joint_rows = out.robot = 0;
   if (!parse(command_, payload)) return {v1::VERDICT_REFUSED_MALFORMED, 0};
   out.epoch = command_.scene_epoch();
   out.client_send_ns = command_.client_send_ns();
   out.expected_tick = command_.expected_tick();
+  out.client_recv_ns = command_.client_recv_ns();
+  out.states_received = command_.states_received();
+  out.states_lost = command_.states_lost();
   out.deadline_us =
       command_.deadline_us() == 0 ? wire::kDeadlineDefaultUs : std::min(command_.deadline_us(), wire::kDeadlineCapUs);
   if (!counts_match(command_)) return {v1::VERDICT_REFUSED_OUT_OF_RANGE, 0};
@@ -67,7 +107,11 @@ Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, WrenchDat
     if (const auto code = check_row(row, {out.row.data(), out.rows})) return {code, static_cast<std::uint32_t>(i)};
     ++out.rows;
   }
-  return {};
+  return decode_joints(command_, out.rows, out);
+}
+
+bool DatagramDecoder::is_heartbeat(std::span<const std::uint8_t> payload) {
+  return parse(command_, payload) && command_.body_id_size() == 0;
 }
 
 bool DatagramDecoder::decode(std::span<const std::uint8_t> payload, PingDatagram& out) {

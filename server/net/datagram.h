@@ -16,11 +16,15 @@ namespace tactus::net {
 inline constexpr double kForceMax = 1e6;   // [N], each component
 inline constexpr double kTorqueMax = 1e6;  // [N m]
 inline constexpr double kPointMax = 1e3;   // [m]
+inline constexpr double kJointMax = 1e6;   // of a joint's effort, rate and position
 
-struct WrenchDatagram {
+struct CommandDatagram {
   std::uint32_t epoch = 0, deadline_us = 0, rows = 0;
-  std::uint64_t client_send_ns = 0, expected_tick = 0;
+  std::uint64_t client_send_ns = 0, expected_tick = 0, client_recv_ns = 0;
+  std::uint32_t states_received = 0, states_lost = 0;
   std::array<WrenchRow, wire::kCommandRowsMax> row;
+  std::uint32_t joint_rows = 0, robot = 0;  // robot: id + 1, the rows' joints are still to be filled in; 0: none
+  std::array<JointRow, wire::kJointRowsMax> joint;
 };
 struct PingDatagram {
   std::uint64_t client_send_ns = 0;
@@ -39,8 +43,10 @@ struct Refusal {
 class DatagramDecoder {
  public:
   // The header fields of out are set whenever the payload decodes. Deadline: default and cap are applied here.
-  Refusal decode(std::span<const std::uint8_t> payload, WrenchDatagram& out);
+  Refusal decode(std::span<const std::uint8_t> payload, CommandDatagram& out);
   bool decode(std::span<const std::uint8_t> payload, PingDatagram& out);
+  // A COMMAND that commands nothing.
+  bool is_heartbeat(std::span<const std::uint8_t> payload);
   bool decode(std::span<const std::uint8_t> payload, GrantDatagram& out);
 
  private:

@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "proto/seal.h"
-#include "server/net/control_connection.h"
+#include "server/net/conversation.h"
+#include "server/net/record_desk.h"
 
 namespace tactus::net {
 
@@ -34,13 +35,14 @@ v1::Reply Hub::event_reply(v1::Event::Kind kind, const std::string& text) const 
 
 void Hub::broadcast(v1::Event::Kind kind, const std::string& text) {
   const v1::Reply reply = event_reply(kind, text);
+  if (record != nullptr) record->event(reply.event());
   for (const auto& weak : connections) {
     const auto c = weak.lock();
     if (c && c->session() != nullptr) c->send(reply);
   }
 }
 
-std::shared_ptr<ControlConnection> Hub::connection(ClientSlot client) {
+std::shared_ptr<Conversation> Hub::connection(ClientSlot client) {
   for (const auto& weak : connections) {
     auto c = weak.lock();
     if (c && c->session() != nullptr && c->session()->slot() == client) return c;
@@ -49,7 +51,9 @@ std::shared_ptr<ControlConnection> Hub::connection(ClientSlot client) {
 }
 
 void Hub::send_event(ClientSlot client, v1::Event::Kind kind, const std::string& text) {
-  if (const auto c = connection(client)) c->send(event_reply(kind, text));
+  const v1::Reply reply = event_reply(kind, text);
+  if (record != nullptr) record->event(reply.event());
+  if (const auto c = connection(client)) c->send(reply);
 }
 
 void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
@@ -57,14 +61,27 @@ void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
     if (tell) send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
     if (l.channel == kWorldChannel) continue;
     Command command;
-    command.kind = Command::Kind::drop_channel;
+    const JointIndex joint = scene.joint_of(l.channel);
+    command.kind = joint == kNone ? Command::Kind::drop_channel : Command::Kind::drop_joint;
     command.epoch = scene.epoch;
-    command.row.body = l.channel - 1;
+    if (joint == kNone) {
+      command.row.body = l.channel - 1;
+    } else {
+      command.joint.joint = joint;
+    }
     tick.post(command);
   }
 }
 
+void Hub::set_faults(Session& session, std::unique_ptr<FaultyLinks> faults) {
+  if (faults && !faults->up && !faults->down) faults = nullptr;
+  session.faults = std::move(faults);
+  faulty_links = 0;
+  sessions.for_each([this](const Session& s) { faulty_links += s.faults ? 1 : 0; });
+}
+
 void Hub::client_left(ClientSlot client) {
+  if (Session* session = sessions.find(client)) set_faults(*session, nullptr);
   channels_lost(authority.drop_client(client), false);
   sessions.remove(client);
 }
@@ -76,7 +93,9 @@ std::string Hub::client_name(ClientSlot client) {
 
 void Hub::scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank) {
   // Told in the terms of the old scene: its names, its epoch. Nothing is left to drop: the tick has dropped it all.
-  for (const LostChannel& l : authority.set_bodies(static_cast<std::uint32_t>(world.model().bodies.size())))
+  const auto bodies = static_cast<std::uint32_t>(world.model().bodies.size());
+  const auto joints = static_cast<std::uint32_t>(world.model().joints.size());
+  for (const LostChannel& l : authority.set_bodies(bodies, joints))
     send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
   scene.set(world, std::move(name), epoch, std::move(blank));
   sessions.for_each([](Session& session) { session.subscriptions.clear(); });

@@ -22,10 +22,12 @@
 
 namespace tactus::net {
 
-class ControlConnection;
+class Conversation;
+class WebPort;
 class RealtimePort;
 class LockstepDesk;
 class NetStatistics;
+class RecordDesk;
 
 // What the shadow has found in this scene.
 struct ShadowSeen {
@@ -55,10 +57,11 @@ struct Hub {
   SceneView scene;
   TickPort tick;
   asio::thread_pool loader{1};  // reads scenes, builds and destroys worlds
-  std::vector<std::weak_ptr<ControlConnection>> connections;
+  std::vector<std::weak_ptr<Conversation>> connections;
   std::map<std::string, std::uint64_t> refused;  // datagrams and frames that belong to no client, by reason
   std::uint64_t datagrams_refused = 0;
   std::uint16_t realtime_port = 0;
+  std::size_t faulty_links = 0;  // clients with faults on their links
   bool paused = false, loading = false, stopping = false;
   StateFrame newest;  // of the last state seen
   std::uint64_t started_ns = 0;
@@ -67,15 +70,19 @@ struct Hub {
   RealtimePort* realtime = nullptr;
   LockstepDesk* lockstep = nullptr;
   NetStatistics* statistics = nullptr;
+  WebPort* web = nullptr;  // null: no web server
+  RecordDesk* record = nullptr;
 
   void refuse(const char* reason) { ++refused[reason]; }
   // To every client that has finished its handshake.
   void broadcast(v1::Event::Kind kind, const std::string& text);
   void send_event(ClientSlot client, v1::Event::Kind kind, const std::string& text);
-  [[nodiscard]] std::shared_ptr<ControlConnection> connection(ClientSlot client);
+  [[nodiscard]] std::shared_ptr<Conversation> connection(ClientSlot client);
   // Channels that nobody holds any more ramp to zero; LEASE_LOST goes to those who did not ask for it.
   void channels_lost(const std::vector<LostChannel>& lost, bool tell);
   void client_left(ClientSlot client);
+  // Null, or without any fault: a sound link.
+  void set_faults(Session& session, std::unique_ptr<FaultyLinks> faults);
   [[nodiscard]] std::string client_name(ClientSlot client);
   // The new world was taken by the tick: everything of the old scene is void.
   void scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank);

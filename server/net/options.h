@@ -4,11 +4,23 @@
 #include <cstdint>
 #include <string>
 
+#include "core/dynamics/robot_drive.h"
 #include "core/limits.h"
 #include "proto/wire.h"
+#include "server/session/link_faults.h"
 #include "server/solver/model_rates.h"
 
 namespace tactus::net {
+
+struct WebOptions {
+  bool enabled = true;
+  std::uint16_t port = wire::kDefaultWebPort;  // 0: any free one
+  std::string directory;                       // of the built viewer; empty: as shipped, beside the build
+  std::string allowed_origins;                 // besides the server's own, separated by blanks
+  std::uint32_t connections = 64;              // sockets at one time, HTTP and WebSocket
+  std::uint32_t silence_s = 15;                // a WebSocket client that answers no ping for so long is cut off
+  std::uint32_t stall_s = 10;                  // one that takes nothing of what waits for it for so long, too
+};
 
 struct NetOptions {
   std::string listen = "127.0.0.1";
@@ -20,7 +32,10 @@ struct NetOptions {
   double requests_per_s = 500;                        // control requests of one client
   std::size_t send_queue_bytes = 8u << 20;            // control bytes that a client may leave unread
   std::size_t socket_buffer_bytes = 1u << 20;
-  int priority = 70;  // SCHED_FIFO of the net thread in free run; 0 = normal
+  LinkFaultSettings link_up, link_down;  // of every client's link, until it is set otherwise
+  std::uint64_t link_seed = 1;
+  std::uint32_t link_datagrams = 4096;  // under way on one faulty link, each direction
+  int priority = 70;                    // SCHED_FIFO of the net thread in free run; 0 = normal
   std::string scenes_dir;
   Limits limits;
   double rate_hz = 0;  // 0: each scene's own step
@@ -29,7 +44,11 @@ struct NetOptions {
   double shadow_rate_hz = 100;  // where the client names none
   bool shadow_rate_chosen = false;
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
+  WebOptions web;
+  ChannelOptions joint_channel;  // of joints for which the scene says nothing
+  std::string joint_missed = "hold";
   std::string build;
+  std::string config_text;  // every setting in force, for recordings
 };
 
 }  // namespace tactus::net

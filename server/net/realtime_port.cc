@@ -5,14 +5,17 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "server/net/conversation.h"
 #include "server/net/lockstep.h"
+#include "server/net/record_desk.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
 namespace {
 
-constexpr std::uint32_t kShadowRowsMax = 64;  // 20 bytes each, and 60 for the rest
-constexpr int kBatch = 64;                    // datagrams read before the loop serves others
+constexpr std::uint32_t kShadowRowsMax = 64;    // 20 bytes each, and 60 for the rest
+constexpr int kBatch = 64;                      // datagrams read before the loop serves others
+constexpr std::size_t kFramedMax = 256u << 10;  // bytes of a state in one WebSocket frame
 
 std::size_t index_of(ClientSlot client) {
   return client & 0xffu;
@@ -46,7 +49,39 @@ bool from_client(wire::DatagramType type) {
   return type == wire::DatagramType::command || type == wire::DatagramType::ping || type == wire::DatagramType::grant;
 }
 
+// Rows for a whole robot: its commanded joints in order, one value each.
+Refusal name_joints(const SceneView& scene, CommandDatagram& command) {
+  if (command.robot == 0) return {};
+  if (command.epoch != scene.epoch) return {v1::VERDICT_REFUSED_STALE_EPOCH, 0};
+  const std::uint32_t robot = command.robot - 1;
+  if (robot >= scene.model().robots.size()) return {v1::VERDICT_REFUSED_UNKNOWN_JOINT, command.rows};
+  const std::span<const DrivenJoint> joints = scene.world->driven_joints(robot);
+  if (joints.size() != command.joint_rows || joints.empty()) return {v1::VERDICT_REFUSED_WRONG_COUNT, command.rows};
+  for (std::uint32_t k = 0; k < command.joint_rows; ++k) command.joint[k].joint = joints[k].drive.joint;
+  return {};
+}
+
 // The tick room's numbers are the wire's.
+static_assert(static_cast<int>(Verdict::late) == v1::VERDICT_LATE &&
+              static_cast<int>(Verdict::held) == v1::VERDICT_HELD &&
+              static_cast<int>(Verdict::extrapolated) == v1::VERDICT_EXTRAPOLATED &&
+              static_cast<int>(Verdict::ramped) == v1::VERDICT_RAMPED &&
+              static_cast<int>(Verdict::braked) == v1::VERDICT_BRAKED &&
+              static_cast<int>(Verdict::held) + static_cast<int>(MissedPolicy::brake) == v1::VERDICT_BRAKED);
+static_assert(static_cast<int>(Verdict::not_finite) == v1::VERDICT_REFUSED_NOT_FINITE &&
+              static_cast<int>(Verdict::out_of_range) == v1::VERDICT_REFUSED_OUT_OF_RANGE &&
+              static_cast<int>(Verdict::unknown_joint) == v1::VERDICT_REFUSED_UNKNOWN_JOINT &&
+              static_cast<int>(Verdict::wrong_count) == v1::VERDICT_REFUSED_WRONG_COUNT &&
+              static_cast<int>(Verdict::no_gains) == v1::VERDICT_REFUSED_NO_GAINS &&
+              static_cast<int>(Verdict::fault) == v1::VERDICT_REFUSED_FAULT);
+static_assert(kStatusRobotFault == std::uint32_t{v1::STATUS_ROBOT_FAULT});
+static_assert(kJointCommanded == std::uint32_t{v1::JOINT_COMMANDED} && kJointHeld == std::uint32_t{v1::JOINT_HELD} &&
+              kJointExtrapolated == std::uint32_t{v1::JOINT_EXTRAPOLATED} &&
+              kJointSafe == std::uint32_t{v1::JOINT_SAFE} && kJointFault == std::uint32_t{v1::JOINT_FAULT} &&
+              kJointEffortLimited == std::uint32_t{v1::JOINT_EFFORT_LIMITED} &&
+              kJointRateLimited == std::uint32_t{v1::JOINT_RATE_LIMITED} &&
+              kJointVelocityLimited == std::uint32_t{v1::JOINT_VELOCITY_LIMITED} &&
+              kJointFiltered == std::uint32_t{v1::JOINT_FILTERED});
 static_assert(static_cast<int>(Verdict::applied) == v1::VERDICT_APPLIED &&
               static_cast<int>(Verdict::clamped) == v1::VERDICT_CLAMPED);
 static_assert(static_cast<int>(Verdict::superseded) == v1::VERDICT_SUPERSEDED &&
@@ -70,7 +105,8 @@ RealtimePort::RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint)
     : hub_(hub),
       socket_(bind_realtime(hub.io, endpoint)),
       port_(socket_.local_endpoint().port()),
-      addresses_(hub.options.clients) {
+      addresses_(hub.options.clients),
+      link_timer_(hub.io) {
   socket_.non_blocking(true);
   asio::error_code ignored;  // the kernel's cap holds where it is lower
   const int bytes = static_cast<int>(hub.options.socket_buffer_bytes);
@@ -84,6 +120,7 @@ void RealtimePort::start() {
 
 void RealtimePort::stop() {
   asio::error_code ignored;
+  link_timer_.cancel();
   socket_.close(ignored);
 }
 
@@ -99,10 +136,11 @@ void RealtimePort::receive_batch() {
   for (int i = 0; i < kBatch; ++i) {
     asio::error_code error;
     const std::size_t length = socket_.receive_from(asio::buffer(in_), from_, 0, error);
-    if (error == asio::error::would_block || error == asio::error::bad_descriptor) return;
+    if (error == asio::error::would_block || error == asio::error::bad_descriptor) break;
     if (error) continue;  // for example "connection refused" of a client that has gone
     handle(length, now_ns());
   }
+  release_due();
 }
 
 void RealtimePort::refuse(const char* reason) {
@@ -121,53 +159,84 @@ void RealtimePort::handle(std::size_t length, std::uint64_t now) {
   if (!session->sealer.open_datagram(in_.data(), length)) return refuse("datagram_mac");
   const std::span<const std::uint8_t> payload(in_.data() + wire::kHeaderBytes,
                                               length - wire::kHeaderBytes - wire::kMacBytes);
-  const bool is_newest = header.sequence > session->window.newest();
+  if (session->is_newest_arrival(header.sequence)) addresses_[index_of(session->slot())] = from_;
+  if (session->faults && session->faults->up && takes_part(header.type, payload))
+    return session->faults->up->submit({in_.data(), length}, link_now(), link_unit());
+  take(*session, header, payload, now);
+}
+
+void RealtimePort::take(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
+                        std::uint64_t now) {
   const bool is_command = header.type == wire::DatagramType::command;
-  if (is_command) ++session->counters.commands_received;
-  if (!session->window.accept(header.sequence)) {
+  if (is_command) ++session.counters.commands_received;
+  if (!session.window.accept(header.sequence)) {
     // A replay must not push true verdicts out of the last eight: counted, not repeated.
-    ++session->counters.by_code[v1::VERDICT_REFUSED_OLD_SEQUENCE];
-    session->counters.commands_refused += is_command ? 1 : 0;
+    ++session.counters.by_code[v1::VERDICT_REFUSED_OLD_SEQUENCE];
+    session.counters.commands_refused += is_command ? 1 : 0;
     return;
   }
-  if (is_newest) addresses_[index_of(session->slot())] = from_;
   // In lockstep there is no beat to protect, and a refused command would change the run.
-  if (!hub_.tick.lockstep() && !session->cap_udp.take(now)) {
-    if (is_command) return refuse_command(*session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
-    ++session->counters.by_code[v1::VERDICT_REFUSED_QUEUE_FULL];
+  if (!hub_.tick.lockstep() && !session.cap_udp.take(now)) {
+    if (is_command) return refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+    ++session.counters.by_code[v1::VERDICT_REFUSED_QUEUE_FULL];
     return;
   }
-  if (is_command) return handle_command(*session, header, payload, now);
-  if (header.type == wire::DatagramType::ping) return handle_ping(*session, header, payload, now);
-  handle_grant(*session, header, payload, now);
+  if (is_command) return handle_command(session, header, payload, now);
+  if (header.type == wire::DatagramType::ping) return handle_ping(session, header, payload, now);
+  handle_grant(session, header, payload, now);
+}
+
+void RealtimePort::take_command(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload) {
+  const std::uint64_t now = now_ns();
+  ++session.counters.commands_received;
+  if (!hub_.tick.lockstep() && !session.cap_udp.take(now))
+    return refuse_command(session, sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+  handle_command(session, {wire::DatagramType::command, session.id(), sequence}, payload, now);
 }
 
 void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& header,
                                   std::span<const std::uint8_t> payload, std::uint64_t now) {
-  Refusal refusal = decoder_.decode(payload, wrench_);
-  if (refusal.code != v1::VERDICT_REFUSED_MALFORMED) session.saw_datagram(header.sequence, wrench_.client_send_ns, now);
+  hub_.record->received(session.name(), header.sequence, payload, now);
+  Refusal refusal = decoder_.decode(payload, command_);
+  if (refusal.code != v1::VERDICT_REFUSED_MALFORMED)
+    session.saw_datagram(header.sequence, command_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
-    if (wrench_.rows == 0) return;  // heartbeat
-    refusal = authorise(session, wrench_, now);
+    if (command_.rows + command_.joint_rows + command_.robot == 0) return;  // heartbeat
+    session.saw_command({command_.expected_tick, command_.client_recv_ns, command_.client_send_ns,
+                         command_.states_received, command_.states_lost},
+                        now);
+    refusal = name_joints(hub_.scene, command_);
+    if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, now);
   }
   if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
-  for (std::uint32_t i = 0; i < wrench_.rows; ++i) {
-    Command& c = rows_[i];
-    c.kind = Command::Kind::wrench;
-    c.last_row = i + 1 == wrench_.rows;
-    c.client = session.slot();
-    c.epoch = wrench_.epoch;
-    c.row_index = i;
-    c.ticket = header.sequence;
-    c.received_ns = now;
-    c.deadline_us = wrench_.deadline_us;
-    c.row = wrench_.row[i];
-  }
-  if (!hub_.tick.push_wrench({rows_.data(), wrench_.rows}))
+  const std::uint32_t rows = fill_rows(session, header.sequence, now);
+  if (!hub_.tick.push_wrench({rows_.data(), rows}))
     refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
 }
 
-Refusal RealtimePort::authorise(const Session& session, const WrenchDatagram& command, std::uint64_t now) const {
+std::uint32_t RealtimePort::fill_rows(const Session& session, std::uint64_t sequence, std::uint64_t now) {
+  const std::uint32_t rows = command_.rows + command_.joint_rows;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    Command& c = rows_[i];
+    c.kind = i < command_.rows ? Command::Kind::wrench : Command::Kind::joint;
+    c.last_row = i + 1 == rows;
+    c.client = session.slot();
+    c.epoch = command_.epoch;
+    c.row_index = i;
+    c.ticket = sequence;
+    c.received_ns = now;
+    c.deadline_us = command_.deadline_us;
+    c.expected_tick = command_.expected_tick;
+    if (i < command_.rows) {
+      c.row = command_.row[i];
+    } else {
+      c.joint = command_.joint[i - command_.rows];
+    }
+  }
+  return rows;
+}
+
+Refusal RealtimePort::authorise(const Session& session, const CommandDatagram& command, std::uint64_t now) const {
   if (command.epoch != hub_.scene.epoch) return {v1::VERDICT_REFUSED_STALE_EPOCH, 0};
   const std::vector<Body>& bodies = hub_.scene.model().bodies;
   for (std::uint32_t i = 0; i < command.rows; ++i) {
@@ -178,18 +247,38 @@ Refusal RealtimePort::authorise(const Session& session, const WrenchDatagram& co
     return {hub_.authority.is_held(1 + b, now) ? v1::VERDICT_REFUSED_LEASED_BY_OTHER : v1::VERDICT_REFUSED_NOT_LEASED,
             i};
   }
+  return authorise_joints(session, command, now);
+}
+
+Refusal RealtimePort::authorise_joints(const Session& session, const CommandDatagram& command,
+                                       std::uint64_t now) const {
+  const SceneView& scene = hub_.scene;
+  for (std::uint32_t k = 0; k < command.joint_rows; ++k) {
+    const std::uint32_t item = command.rows + k;
+    const JointRow& row = command.joint[k];
+    if (const auto code = scene.check_joint(row)) return {code, item};
+    const Channel channel = scene.joint_channel(row.joint);
+    if (hub_.authority.holds(session.slot(), channel, now)) continue;
+    const bool held = hub_.authority.is_held(channel, now);
+    return {held ? v1::VERDICT_REFUSED_LEASED_BY_OTHER : v1::VERDICT_REFUSED_NOT_LEASED, item};
+  }
   return {};
 }
 
 void RealtimePort::refuse_command(Session& session, std::uint64_t sequence, Refusal refusal) {
-  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
+  give_verdict(session, {sequence, hub_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
 }
 
 void RealtimePort::give_verdict(const Notice& notice) {
   Session* session = hub_.sessions.find(notice.client);
   if (session == nullptr) return;
-  session->add_verdict(
-      {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+  give_verdict(*session,
+               {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+}
+
+void RealtimePort::give_verdict(Session& session, const VerdictRecord& verdict) {
+  session.add_verdict(verdict);
+  hub_.record->verdict(session.name(), verdict);
 }
 
 void RealtimePort::handle_ping(Session& session, const wire::DatagramHeader& header,
@@ -230,8 +319,11 @@ void RealtimePort::handle_grant(Session& session, const wire::DatagramHeader& he
 
 // Its verdict goes with the next state; in lockstep that is the present one, to this client only.
 void RealtimePort::refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem) {
-  session.add_verdict({sequence, hub_.newest.tick, static_cast<std::uint32_t>(problem), 0, 0});
-  if (hub_.tick.lockstep()) hub_.lockstep->show_present(session.slot());
+  give_verdict(session, {sequence, hub_.newest.tick, static_cast<std::uint32_t>(problem), 0, 0});
+  if (!hub_.tick.lockstep()) return;
+  around_faults_ = true;
+  hub_.lockstep->show_present(session.slot());
+  around_faults_ = false;
 }
 
 void RealtimePort::answer_at(ClientSlot client, std::uint64_t until, bool mute_before) {
@@ -239,6 +331,9 @@ void RealtimePort::answer_at(ClientSlot client, std::uint64_t until, bool mute_b
 }
 
 void RealtimePort::answered(std::uint64_t tick) {
+  for (const Answer& a : answers_) {
+    if (a.mute_before && a.until <= tick) send_granted(a.client);
+  }
   std::erase_if(answers_, [tick](const Answer& a) { return a.until <= tick; });
 }
 
@@ -247,35 +342,66 @@ void RealtimePort::publish(const StateSlot& slot) {
   if (f.epoch != hub_.scene.epoch) return;  // of a scene that net has already left
   const std::uint64_t now = now_ns();
   hub_.sessions.for_each([&](Session& session) {
-    if (session.subscriptions.empty() || !session.is_heard(now)) return;
+    if (session.subscriptions.empty() || !(session.framed || session.is_heard(now))) return;
     bool muted = false, forced = (f.status_bits & kStatusFault) != 0;  // the last one, whatever was asked for
     for (const Answer& answer : answers_) {
       if (answer.client != session.slot()) continue;
       muted = muted || (answer.mute_before && f.tick < answer.until);
       forced = forced || f.tick == answer.until;
     }
+    bool sent = false;
     for (const auto& subscriber : session.subscriptions) {
       const bool due = subscriber->due(f.tick, f.beat, f.advanced || hub_.tick.lockstep());
-      if (forced || (due && !muted)) publish_to(session, *subscriber, slot);
+      if (forced || (due && !muted)) publish_to(session, *subscriber, slot), sent = true;
       if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
     }
+    if (sent && f.advanced)
+      session.sent_tick(
+          {f.tick, last_send_ns_, f.ticks_missed, 1e6 * hub_.scene.model().step, f.wake_late_us, f.work_us});
   });
+  release_due();
 }
 
 void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot) {
   const SubscriptionSpec& spec = subscriber.spec();
   contact_rows_.clear();
-  for (std::uint32_t i = 0; spec.contacts && i < slot.frame.contact_count; ++i) {
+  const std::uint32_t contacts = subscriber.contacts_due() ? slot.frame.contact_count : 0;
+  for (std::uint32_t i = 0; i < contacts; ++i) {
     const ContactRow& row = slot.contacts[i];
     if (spec.has_body[row.body_a] != 0 || spec.has_body[row.body_b] != 0) contact_rows_.push_back(i);
   }
-  const PacketSource source{slot, spec, session.verdicts(), session.echo(), contact_rows_};
+  end_effectors_.find(hub_.scene.model(), spec, slot);
+  const PacketSource source{slot,
+                            spec,
+                            session.verdicts(),
+                            session.echo(),
+                            contact_rows_,
+                            static_cast<std::uint32_t>(session.window.gaps()),
+                            end_effectors_.rows(),
+                            end_effectors_.columns()};
+  if (session.framed) return publish_framed(session, source);
   plan_packets(source, plan_);
   const auto parts = static_cast<std::uint32_t>(plan_.size());
   for (std::uint32_t part = 0; part < parts; ++part) {
+    last_send_ns_ = now_ns();
     const std::size_t length =
-        encode_packet(source, plan_[part], part, parts, now_ns(), out_.data() + wire::kHeaderBytes);
+        encode_packet(source, plan_[part], part, parts, last_send_ns_, out_.data() + wire::kHeaderBytes);
     send(session, wire::DatagramType::state, length);
+  }
+}
+
+void RealtimePort::publish_framed(Session& session, PacketSource source) {
+  source.payload_max = kFramedMax;
+  const auto to = hub_.connection(session.slot());
+  if (!to) return;
+  framed_.resize(kFramedMax);
+  plan_packets(source, plan_);
+  const auto parts = static_cast<std::uint32_t>(plan_.size());
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const std::size_t length = encode_packet(source, plan_[part], part, parts, now_ns(), framed_.data());
+    const std::uint64_t key = std::uint64_t{source.spec.id} << 32 | part;
+    to->send_realtime(wire::DatagramType::state, key, {framed_.data(), length});
+    ++session.counters.packets_sent;
   }
 }
 
@@ -300,6 +426,11 @@ void RealtimePort::publish_shadow(Session& session, const SubscriptionSpec& spec
     const std::size_t length = shadow_.ByteSizeLong();
     TACTUS_ASSERT(length <= kStatePayloadMax);
     shadow_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
+    if (session.framed) {
+      const auto to = hub_.connection(session.slot());
+      if (to) to->send_realtime(wire::DatagramType::shadow, part, {out_.data() + wire::kHeaderBytes, length});
+      continue;
+    }
     send(session, wire::DatagramType::shadow, length);
   }
 }
@@ -307,8 +438,15 @@ void RealtimePort::publish_shadow(Session& session, const SubscriptionSpec& spec
 void RealtimePort::send(Session& session, wire::DatagramType type, std::size_t payload_length) {
   wire::write_header(out_.data(), {type, session.id(), session.next_sequence()});
   const std::size_t length = session.sealer.seal_datagram(out_.data(), wire::kHeaderBytes + payload_length);
+  const std::span<const std::uint8_t> datagram(out_.data(), length);
+  if (!around_faults_ && session.faults && session.faults->down && takes_part(type, {}))
+    return session.faults->down->submit(datagram, link_now(), link_unit());
+  transmit(session, datagram);
+}
+
+void RealtimePort::transmit(Session& session, std::span<const std::uint8_t> datagram) {
   asio::error_code error;
-  socket_.send_to(asio::buffer(out_.data(), length), addresses_[index_of(session.slot())], 0, error);
+  socket_.send_to(asio::buffer(datagram.data(), datagram.size()), addresses_[index_of(session.slot())], 0, error);
   if (error) {
     ++session.counters.packets_dropped;
   } else {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <asio/ip/udp.hpp>
+#include <asio/steady_timer.hpp>
 
 #include <array>
 #include <optional>
 #include <vector>
 
 #include "server/net/datagram.h"
+#include "server/net/end_effectors.h"
 #include "server/net/hub.h"
 #include "server/net/state_encoder.h"
 
@@ -29,7 +31,17 @@ class RealtimePort {
   // Forgets answers up to this tick.
   void answered(std::uint64_t tick);
   void give_verdict(const Notice& notice);
+  // Lockstep: the client's grant has been run, for one whose states a faulty link holds back. False: its link is sound.
+  bool send_granted(ClientSlot client);
+  // link_port.cc. Datagrams that faulty links hold back and that have arrived by now; arms the timer for the next ones.
+  void release_due();
+  // A run begins: what is under way is gone, or (deliver) let through first; the fates begin anew.
+  void restart_links(bool deliver);
+  // What is under way on this client's links is let through at once.
+  void flush_links(Session& session);
   void forget(ClientSlot client);
+  // A CommandPacket that came in a frame of the control conversation: the same checks and verdicts, without a datagram.
+  void take_command(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload);
   [[nodiscard]] std::string address(ClientSlot client) const;
 
  private:
@@ -41,19 +53,34 @@ class RealtimePort {
   void receive();
   void receive_batch();
   void handle(std::size_t length, std::uint64_t now);
+  // An authentic datagram, once it has passed the client's link.
+  void take(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
+            std::uint64_t now);
   void handle_command(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                       std::uint64_t now);
-  [[nodiscard]] Refusal authorise(const Session& session, const WrenchDatagram& command, std::uint64_t now) const;
+  [[nodiscard]] Refusal authorise(const Session& session, const CommandDatagram& command, std::uint64_t now) const;
+  [[nodiscard]] Refusal authorise_joints(const Session& session, const CommandDatagram& command,
+                                         std::uint64_t now) const;
+  [[nodiscard]] std::uint32_t fill_rows(const Session& session, std::uint64_t sequence, std::uint64_t now);
   void handle_ping(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                    std::uint64_t now);
   void handle_grant(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                     std::uint64_t now);
   void refuse_command(Session& session, std::uint64_t sequence, Refusal refusal);
   void refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem);
+  void give_verdict(Session& session, const VerdictRecord& verdict);
   void refuse(const char* reason);
   void publish_to(Session& session, Subscriber& subscriber, const StateSlot& slot);
+  void publish_framed(Session& session, PacketSource source);
   void publish_shadow(Session& session, const SubscriptionSpec& spec, const StateSlot& slot);
   void send(Session& session, wire::DatagramType type, std::size_t payload_length);
+  void transmit(Session& session, std::span<const std::uint8_t> datagram);
+  // link_port.cc
+  [[nodiscard]] std::uint64_t link_now() const;   // ns, or in lockstep the tick
+  [[nodiscard]] std::uint64_t link_unit() const;  // ns
+  [[nodiscard]] bool takes_part(wire::DatagramType type, std::span<const std::uint8_t> payload);
+  void take_datagram(Session& session, std::span<const std::uint8_t> datagram);
+  void arm_timer(std::uint64_t due_ns);
 
   Hub& hub_;
   asio::ip::udp::socket socket_;
@@ -63,12 +90,18 @@ class RealtimePort {
   std::array<std::uint8_t, 2048> in_{};
   std::array<std::uint8_t, wire::kDatagramMax> out_{};
   DatagramDecoder decoder_;
-  WrenchDatagram wrench_;
-  std::array<Command, wire::kCommandRowsMax> rows_{};
+  CommandDatagram command_;
+  std::array<Command, wire::kCommandRowsMax + wire::kJointRowsMax> rows_{};
   std::vector<std::uint32_t> contact_rows_;
+  EndEffectors end_effectors_;
   std::vector<PacketRange> plan_;
+  std::vector<std::uint8_t> framed_;  // one payload for a WebSocket client
   v1::ShadowPacket shadow_;
   std::vector<Answer> answers_;
+  std::uint64_t last_send_ns_ = 0;  // of a state
+  asio::steady_timer link_timer_;
+  std::uint64_t timer_due_ = 0;  // 0: not armed
+  bool around_faults_ = false;   // what is sent now is no part of the stream: the answer to a refused grant
 };
 
 }  // namespace tactus::net

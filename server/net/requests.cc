@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/net/record_desk.h"
 #include "server/net/state_encoder.h"
 #include "server/net/statistics.h"
 #include "server/realtime/clock.h"
@@ -28,11 +29,15 @@ void describe_scene(const Exchange& x) {
   x.reply(std::move(reply));
 }
 
-// Names to indices; empty = all free and kinematic bodies. False: says which name is unknown.
+// Names to indices; empty = all that move, unless parts of robots are named. False: says which name is unknown.
 bool find_bodies(const Exchange& x, const v1::Subscribe& request, SubscriptionSpec& spec) {
   const SceneView& scene = x.hub().scene;
   spec.has_body.assign(scene.model().bodies.size(), 0);
+  const bool parts = request.joints_size() + request.sensors_size() + request.end_effectors_size() > 0;
+  bool all = request.bodies().empty() && !parts;
   for (const std::string& name : request.bodies()) {
+    all = all || name == "*";
+    if (name == "*") continue;
     const auto it = scene.body_ids.find(name);
     if (it == scene.body_ids.end()) {
       x.error(v1::ERROR_NOT_FOUND, "no body '" + name + "' in scene '" + scene.name + "'; DescribeScene lists them");
@@ -41,7 +46,7 @@ bool find_bodies(const Exchange& x, const v1::Subscribe& request, SubscriptionSp
     spec.has_body[it->second] = 1;
   }
   for (BodyIndex b = 0; b < spec.has_body.size(); ++b) {
-    if (request.bodies().empty() && scene.model().bodies[b].mode != BodyMode::fixed) spec.has_body[b] = 1;
+    if (all && scene.model().bodies[b].mode != BodyMode::fixed) spec.has_body[b] = 1;
     if (spec.has_body[b] != 0) spec.bodies.push_back(b);
   }
   return true;
@@ -49,13 +54,14 @@ bool find_bodies(const Exchange& x, const v1::Subscribe& request, SubscriptionSp
 
 void subscribe(const Exchange& x, const v1::Subscribe& request) {
   SubscriptionSpec spec;
-  if (!find_bodies(x, request, spec)) return;
+  if (!find_bodies(x, request, spec) || !find_robot_parts(x, request, spec)) return;
   spec.velocity = request.velocity();
   spec.wrench = request.wrench();
   spec.contacts = request.contacts();
   spec.single_precision = request.single_precision();
   spec.shadow = request.shadow();
   spec.decimation = std::max(1u, request.decimation());
+  spec.contacts_every = std::max(1u, request.contacts_every());
   const std::size_t limit = x.hub().options.subscriptions_per_client;
   const Subscriber* subscriber = x.session()->subscribe(std::move(spec), limit);
   if (subscriber == nullptr)
@@ -65,7 +71,11 @@ void subscribe(const Exchange& x, const v1::Subscribe& request) {
   v1::Subscription* out = reply.mutable_subscription();
   out->set_id(subscriber->spec().id);
   out->set_bodies(static_cast<std::uint32_t>(subscriber->spec().bodies.size()));
-  out->set_packets_per_tick(packets_per_tick(subscriber->spec()));
+  out->set_joints(static_cast<std::uint32_t>(subscriber->spec().joints.size()));
+  out->set_sensors(static_cast<std::uint32_t>(subscriber->spec().sensors.size()));
+  out->set_end_effectors(static_cast<std::uint32_t>(subscriber->spec().end_effectors.size()));
+  out->set_packets_per_tick(
+      packets_per_tick(subscriber->spec(), jacobian_columns(x.hub().scene.model(), subscriber->spec())));
   x.reply(std::move(reply));
 }
 
@@ -81,7 +91,7 @@ bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), allowed);
 }
 
-Exchange::Exchange(Hub& hub, ControlConnection& connection, std::uint32_t id)
+Exchange::Exchange(Hub& hub, Conversation& connection, std::uint32_t id)
     : hub_(hub), connection_(connection.weak_from_this()), id_(id), client_(connection.session()->slot()) {}
 
 void Exchange::error(v1::ErrorCode code, const std::string& text) const {
@@ -115,7 +125,7 @@ bool Exchange::needs_world() const {
   return false;
 }
 
-void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& request) {
+void handle_request(Hub& hub, Conversation& connection, const v1::Request& request) {
   const Exchange x(hub, connection, request.id());
   if (request.id() == 0) return x.error(v1::ERROR_BAD_VALUE, "a request's id must not be 0: that marks events");
   using Body = v1::Request;
@@ -161,10 +171,24 @@ void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& 
       return set_shadow(x, request.set_shadow());
     case Body::kSetParameter:
       return set_parameter(x, request.set_parameter());
+    case Body::kSetJointOptions:
+      return set_joint_options(x, request.set_joint_options());
+    case Body::kRecoverFault:
+      return recover_fault(x, request.recover_fault());
     case Body::kGetStatistics:
       return hub.statistics->answer(x);
     case Body::kListLeases:
       return list_leases(x);
+    case Body::kCommand:
+      return take_command(x, request.id(), request.command());
+    case Body::kGetMesh:
+      return get_mesh(x, request.get_mesh());
+    case Body::kSaveBlackBox:
+      return hub.record->save(x, request.save_black_box());
+    case Body::kSetLinkFaults:
+      return set_link_faults(x, request.set_link_faults());
+    case Body::kGetLinkFaults:
+      return get_link_faults(x, request.get_link_faults());
     case Body::BODY_NOT_SET:
       break;
   }

@@ -1,12 +1,12 @@
 // What each control request does. Replies at once, or when the tick has done it.
 #pragma once
 
-#include "server/net/control_connection.h"
+#include "server/net/conversation.h"
 
 namespace tactus::net {
 
 // A request of a session whose handshake is done.
-void handle_request(Hub& hub, ControlConnection& connection, const v1::Request& request);
+void handle_request(Hub& hub, Conversation& connection, const v1::Request& request);
 
 // [A-Za-z0-9_.-]{1,64}: clients, snapshots.
 bool is_name(const std::string& text);
@@ -14,7 +14,7 @@ bool is_name(const std::string& text);
 // One request being served. Copies live on in completions; a client that has left by then gets nothing.
 class Exchange {
  public:
-  Exchange(Hub& hub, ControlConnection& connection, std::uint32_t id);
+  Exchange(Hub& hub, Conversation& connection, std::uint32_t id);
 
   void error(v1::ErrorCode code, const std::string& text) const;
   void done() const;
@@ -28,7 +28,7 @@ class Exchange {
 
  private:
   Hub& hub_;
-  std::weak_ptr<ControlConnection> connection_;
+  std::weak_ptr<Conversation> connection_;
   std::uint32_t id_;
   ClientSlot client_;
 };
@@ -54,10 +54,24 @@ void set_model(const Exchange& x, const v1::SetModel& request);
 void set_shadow(const Exchange& x, const v1::SetShadow& request);
 void set_parameter(const Exchange& x, const v1::SetParameter& request);
 
+// requests_view.cc
+void take_command(const Exchange& x, std::uint64_t sequence, const std::string& packet);
+void get_mesh(const Exchange& x, const v1::GetMesh& request);
+// requests_robot.cc
+// Joints, sensors and end effectors of a subscription; false: says which name is unknown.
+[[nodiscard]] bool find_robot_parts(const Exchange& x, const v1::Subscribe& request, SubscriptionSpec& spec);
+void set_joint_options(const Exchange& x, const v1::SetJointOptions& request);
+void recover_fault(const Exchange& x, const v1::RecoverFault& request);
+
 // requests_lease.cc
 void acquire_lease(const Exchange& x, const v1::AcquireLease& request);
 void renew_lease(const Exchange& x, const v1::RenewLease& request);
 void release_lease(const Exchange& x, const v1::ReleaseLease& request);
 void list_leases(const Exchange& x);
+
+// requests_link.cc
+void set_link_faults(const Exchange& x, const v1::SetLinkFaults& request);
+void get_link_faults(const Exchange& x, const v1::GetLinkFaults& request);
+void fill_link(const FaultyLink& link, v1::LinkDirection& out);
 
 }  // namespace tactus::net

@@ -18,11 +18,11 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
   if (x.session() == nullptr) return;  // the news filled this client's queue, and it was cut off
   std::vector<Channel> channels;
   for (const std::string& text : request.channels()) {
-    Channel channel = 0;
-    if (!hub.scene.parse_channel(text, channel)) {
-      return x.error(v1::ERROR_NOT_FOUND, "no channel '" + text + "'; channels are 'world' and 'body/NAME/wrench'");
+    if (!hub.scene.parse_channel(text, channels)) {
+      return x.error(v1::ERROR_NOT_FOUND, "no channel '" + text +
+                                              "'; channels are 'world', 'body/NAME/wrench' and, of joints that take "
+                                              "commands, 'joint/ROBOT/JOINT' and 'joint/ROBOT/*'");
     }
-    channels.push_back(channel);
   }
   if (channels.empty()) return x.error(v1::ERROR_BAD_VALUE, "name at least one channel");
   const std::uint32_t duration_ms = request.duration_ms() == 0 ? kDefaultMs : std::min(request.duration_ms(), kCapMs);

@@ -50,15 +50,18 @@ void switch_model(const Exchange& x, ContactModelKind kind, SlowSolver* solver) 
   command.solver = solver;
   Hub& hub = x.hub();
   hub.scene.in_charge = kind;
-  hub.tick.post(command, [x, kind](const Notice& notice) {
-    Hub& h = x.hub();
-    if (!notice.ok)
-      return x.error(v1::ERROR_WRONG_STATE,
-                     std::string("the switch to ") + to_string(kind) + " was overtaken by another change of the world");
-    h.scene.contact_model = kind;
-    h.broadcast(v1::Event::MODEL_CHANGED, to_string(kind));
-    x.done();
-  });
+  hub.tick.post(
+      command,
+      [x, kind](const Notice& notice) {
+        Hub& h = x.hub();
+        if (!notice.ok)
+          return x.error(v1::ERROR_WRONG_STATE, std::string("the switch to ") + to_string(kind) +
+                                                    " was overtaken by another change of the world");
+        h.scene.contact_model = kind;
+        h.broadcast(v1::Event::MODEL_CHANGED, to_string(kind));
+        x.done();
+      },
+      to_string(kind));
 }
 
 }  // namespace

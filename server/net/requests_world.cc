@@ -8,6 +8,8 @@
 
 #include "core/check.h"
 #include "server/net/lockstep.h"
+#include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/net/requests.h"
 #include "server/realtime/rights.h"
 
@@ -50,8 +52,10 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
     Hub& h = x.hub();
     h.loading = false;
     h.scene_changed(*world, loaded->name, epoch, std::move(loaded->blank));
+    h.record->begin(loaded->source);
     asio::post(h.loader, [old = notice.world] { delete old; });
     h.newest = StateFrame{};
+    h.realtime->restart_links(false);
     h.shadow_seen = {};
     h.broadcast(v1::Event::SCENE_CHANGED, loaded->name);
     spdlog::info("scene '{}' loaded by {}: {} bodies", loaded->name, h.client_name(x.client()),
@@ -71,6 +75,7 @@ void load_scene(const Exchange& x, const v1::LoadScene& request) {
   if (!entry) return x.error(v1::ERROR_NOT_FOUND, "no scene '" + request.name() + "'; ListScenes names them");
   LoadRequest load_request{entry->name,        entry->path,         {},         request.seed(),
                            hub.options.limits, hub.options.rate_hz, hub.solvers};
+  load_request.joint_channel = hub.options.joint_channel;
   for (const v1::Parameter& p : request.parameters()) load_request.set.emplace_back(p.key(), p.value());
   hub.loading = true;
   asio::post(hub.loader, [x, load_request, cpu = tick_cpu(hub)] {
@@ -129,6 +134,7 @@ void set_lockstep(const Exchange& x, const v1::SetLockstep& request) {
   if (request.on() == hub.tick.lockstep()) return x.done();
   if (!request.on()) {
     hub.lockstep->cancel();
+    hub.realtime->restart_links(true);
     hub.tick.give_world_back();
     hub.paused = false;
     if (hub.options.priority > 0) set_helper_priority(hub.options.priority);
@@ -138,6 +144,7 @@ void set_lockstep(const Exchange& x, const v1::SetLockstep& request) {
   hub.tick.post(command_of(x, Command::Kind::lockstep_on), [x](const Notice&) {
     Hub& h = x.hub();
     if (!h.tick.lockstep()) h.tick.take_world();
+    h.realtime->restart_links(false);
     h.paused = false;
     if (h.options.priority > 0) set_helper_priority(0);
     h.broadcast(v1::Event::LOCKSTEP_CHANGED, "on");
@@ -181,6 +188,7 @@ void reset(const Exchange& x) {
     hub.tick.post(command, [x, kind](const Notice& notice) {
       if (!notice.ok) return x.error(v1::ERROR_WRONG_STATE, "the reset was overtaken by another change of the world");
       x.hub().scene.contact_model = kind;
+      x.hub().realtime->restart_links(false);
       x.hub().broadcast(v1::Event::RESTORED, "reset");
       reply_scene(x);
     });
@@ -244,12 +252,16 @@ void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request) {
     command.epoch = h.scene.epoch;
     command.state = state.get();
     command.solver = solver;
-    h.tick.post(command, [x, state, what, kind](const Notice& notice) {
-      if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
-      x.hub().scene.contact_model = kind;
-      x.hub().broadcast(v1::Event::RESTORED, what);
-      x.done();
-    });
+    h.tick.post(
+        command,
+        [x, state, what, kind](const Notice& notice) {
+          if (!notice.ok) return x.error(v1::ERROR_BAD_VALUE, "the snapshot does not fit this scene");
+          x.hub().scene.contact_model = kind;
+          x.hub().realtime->restart_links(false);
+          x.hub().broadcast(v1::Event::RESTORED, what);
+          x.done();
+        },
+        what);
   };
   if (kind == hub.scene.in_charge) return go(nullptr);
   with_solver(x, kind, go);
@@ -269,7 +281,8 @@ void set_parameter(const Exchange& x, const v1::SetParameter& request) {
   scene.parameters = *parameters;  // at once, so that two requests under way add up
   Command command = command_of(x, Command::Kind::set_parameters);
   command.parameters = parameters.get();
-  x.hub().tick.post(command, [x, parameters](const Notice&) { x.done(); });
+  x.hub().tick.post(
+      command, [x, parameters](const Notice&) { x.done(); }, request.key() + "=" + request.value());
 }
 
 }  // namespace tactus::net

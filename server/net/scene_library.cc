@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "core/check.h"
@@ -26,6 +27,11 @@ std::string read_title(const fs::path& path) {
   return {};
 }
 
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 SceneEntry entry_of(const fs::path& path) {
   return {path.stem().string(), read_title(path), path.string()};
 }
@@ -45,7 +51,13 @@ LoadedScene load(const LoadRequest& request) {
   }
   LoadedScene out;
   out.name = request.name;
+  out.source = {request.path, read_text(request.path), options.set, request.seed};
   out.world = std::make_unique<World>(std::move(model), request.limits);
+  for (std::uint32_t r = 0; r < out.world->model().robots.size(); ++r) {
+    for (const DrivenJoint& joint : out.world->driven_joints(r)) {
+      if (!joint.drive.has_channel) out.world->set_joint_options(joint.drive.joint, request.joint_channel);
+    }
+  }
   out.blank = out.world->state();
   const World& world = *out.world;
   require_rates(request.solvers, world.model().step);

@@ -20,9 +20,17 @@ struct SceneEntry {
   std::string name, title, path;
 };
 
+// What a scene was made from: enough to make it again.
+struct SceneSource {
+  std::string path, text;  // of the scene's file
+  std::vector<std::pair<std::string, std::string>> set;
+  std::uint64_t seed = 0;
+};
+
 // A scene ready to be swapped in.
 struct LoadedScene {
   std::string name;
+  SceneSource source;
   std::unique_ptr<World> world;
   std::unique_ptr<SlowSolver> solver;    // when the scene's model is slow; not started
   std::unique_ptr<ShadowSolver> shadow;  // when there is to be one; not started
@@ -36,6 +44,7 @@ struct LoadRequest {
   Limits limits;
   double rate_hz = 0;  // > 0: replaces the scene's step
   SolverOptions solvers;
+  ChannelOptions joint_channel{};
 };
 
 // Reads and builds. Throws InputError. Any thread.

@@ -75,24 +75,72 @@ void SceneView::set(const World& new_world, std::string scene_name, std::uint32_
   snapshots.clear();
   body_ids.clear();
   for (BodyIndex b = 0; b < model().bodies.size(); ++b) body_ids.emplace(model().bodies[b].name, b);
+  driven.assign(model().joints.size(), kNone);
+  driven_joints.clear();
+  joint_options.clear();
+  for (std::uint32_t r = 0; r < model().robots.size(); ++r) {
+    for (const DrivenJoint& joint : world->driven_joints(r)) {
+      driven[joint.drive.joint] = static_cast<std::uint32_t>(driven_joints.size());
+      driven_joints.push_back(joint);
+      joint_options.push_back(world->joint_options(joint.drive.joint));
+    }
+  }
 }
 
-bool SceneView::parse_channel(const std::string& text, Channel& out) const {
+bool SceneView::parse_channel(const std::string& text, std::vector<Channel>& out) const {
   if (text == "world") {
-    out = kWorldChannel;
+    out.push_back(kWorldChannel);
     return true;
   }
+  constexpr std::string_view kJoint = "joint/";
+  if (text.starts_with(kJoint)) return parse_joint_channel(text.substr(kJoint.size()), out);
   constexpr std::string_view kHead = "body/", kTail = "/wrench";
   if (!text.starts_with(kHead) || !text.ends_with(kTail) || text.size() <= kHead.size() + kTail.size()) return false;
   const auto it = body_ids.find(text.substr(kHead.size(), text.size() - kHead.size() - kTail.size()));
   if (it == body_ids.end()) return false;
-  out = 1 + it->second;
+  out.push_back(1 + it->second);
   return true;
+}
+
+bool SceneView::parse_joint_channel(const std::string& joint_name, std::vector<Channel>& out) const {
+  if (joint_name.ends_with("/*")) {
+    const std::uint32_t robot = find_robot(joint_name.substr(0, joint_name.size() - 2));
+    if (robot == kNone) return false;
+    for (const DrivenJoint& joint : world->driven_joints(robot)) out.push_back(joint_channel(joint.drive.joint));
+    return !world->driven_joints(robot).empty();
+  }
+  const JointIndex joint = model().find_joint(joint_name);
+  if (joint == kNone || driven[joint] == kNone) return false;
+  out.push_back(joint_channel(joint));
+  return true;
+}
+
+JointIndex SceneView::joint_of(Channel channel) const {
+  const std::size_t bodies = model().bodies.size();
+  return channel <= bodies ? kNone : static_cast<JointIndex>(channel - bodies - 1);
+}
+
+std::uint32_t SceneView::find_robot(const std::string& robot_name) const {
+  const std::vector<Robot>& robots = model().robots;
+  for (std::uint32_t r = 0; r < robots.size(); ++r) {
+    if (robots[r].name == robot_name) return r;
+  }
+  return kNone;
+}
+
+v1::VerdictCode SceneView::check_joint(const JointRow& row) const {
+  if (row.joint >= driven.size() || driven[row.joint] == kNone) return v1::VERDICT_REFUSED_UNKNOWN_JOINT;
+  const DrivenJoint& joint = driven_joints[driven[row.joint]];
+  if (row.kind == DriveKind::velocity && !(joint.drive.kd > 0)) return v1::VERDICT_REFUSED_NO_GAINS;
+  if (row.kind != DriveKind::position) return v1::VERDICT_NONE;
+  if (!(joint.drive.kp > 0)) return v1::VERDICT_REFUSED_NO_GAINS;
+  return row.value < joint.lower || row.value > joint.upper ? v1::VERDICT_REFUSED_OUT_OF_RANGE : v1::VERDICT_NONE;
 }
 
 std::string SceneView::channel_name(Channel channel) const {
   if (channel == kWorldChannel) return "world";
-  if (channel - 1 >= model().bodies.size()) return "body/?/wrench";
+  if (const JointIndex joint = joint_of(channel); joint != kNone)
+    return "joint/" + (joint < model().joints.size() ? model().joints[joint].name : std::string("?"));
   return "body/" + model().bodies[channel - 1].name + "/wrench";
 }
 
@@ -113,6 +161,7 @@ void describe(const SceneView& view, v1::SceneDescription& out) {
     setting->set_key(key);
     setting->set_value(value);
   }
+  describe_robots(view, out);
 }
 
 }  // namespace tactus::net

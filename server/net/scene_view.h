@@ -9,6 +9,8 @@
 
 #include "control.pb.h"
 #include "core/world.h"
+#include "realtime.pb.h"
+#include "server/realtime/messages.h"
 #include "server/session/authority.h"
 
 namespace tactus::net {
@@ -28,16 +30,35 @@ struct SceneView {
   ContactModelKind contact_model = ContactModelKind::penalty;
   ContactModelKind in_charge = ContactModelKind::penalty;  // once the commands under way have acted
   std::unordered_map<std::string, BodyIndex> body_ids;
+  std::vector<std::uint32_t> driven;  // by JointIndex: place in driven_joints, kNone: it takes no commands
+  std::vector<DrivenJoint> driven_joints;
+  std::vector<ChannelOptions> joint_options;  // by place; as the commands under way will have set them
   std::map<std::string, KeptSnapshot> snapshots;
 
   void set(const World& new_world, std::string scene_name, std::uint32_t new_epoch, State blank_state);
   [[nodiscard]] const Model& model() const { return world->model(); }
-  // "world" or "body/NAME/wrench"; false when there is no such channel.
-  [[nodiscard]] bool parse_channel(const std::string& text, Channel& out) const;
+  // "world", "body/NAME/wrench", "joint/ROBOT/JOINT" or "joint/ROBOT/*": adds to out; false when there is no such
+  // channel.
+  [[nodiscard]] bool parse_channel(const std::string& text, std::vector<Channel>& out) const;
   [[nodiscard]] std::string channel_name(Channel channel) const;
+  [[nodiscard]] Channel joint_channel(JointIndex joint) const {
+    return 1 + static_cast<Channel>(model().bodies.size()) + joint;
+  }
+  // The joint that a channel drives; kNone: the world's or a body's.
+  [[nodiscard]] JointIndex joint_of(Channel channel) const;
+  // kNone when there is no such robot.
+  [[nodiscard]] std::uint32_t find_robot(const std::string& robot_name) const;
+  // Whether the joint takes this command, but for what only the tick knows (limits, faults).
+  [[nodiscard]] v1::VerdictCode check_joint(const JointRow& row) const;
+
+ private:
+  [[nodiscard]] bool parse_joint_channel(const std::string& joint_name, std::vector<Channel>& out) const;
 };
 
 void describe(const SceneView& view, v1::SceneDescription& out);
+// robot_view.cc
+void describe_robots(const SceneView& view, v1::SceneDescription& out);
+void read_options(const v1::JointOptions& in, ChannelOptions& out);  // unchecked (fault_in)
 // The contact models of this build, separated by ", ".
 std::string model_names();
 

@@ -33,29 +33,35 @@ tcp::acceptor bind_control(asio::io_context& io, const NetOptions& options) {
 }  // namespace
 
 NetServer::NetServer(asio::io_context& io, const NetOptions& options, TickLink& link, TickLoop& loop,
-                     const std::string& scene_file)
+                     const std::string& scene_file, record::Recorder* recorder)
     : hub_(io, options, link, loop, scene_file),
       acceptor_(bind_control(io, options)),
       control_port_(acceptor_.local_endpoint().port()),
       realtime_(hub_, udp::endpoint(asio::ip::make_address(options.listen), options.realtime_port)),
       lockstep_(hub_),
       statistics_(hub_),
+      record_(hub_, recorder),
       lease_timer_(io),
       second_timer_(io),
       stop_timer_(io) {
   hub_.realtime = &realtime_;
   hub_.lockstep = &lockstep_;
   hub_.statistics = &statistics_;
+  hub_.record = &record_;
   hub_.realtime_port = realtime_.port();
+  if (options.web.enabled) web_ = std::make_unique<WebPort>(hub_);
+  hub_.web = web_.get();
 }
 
 NetServer::~NetServer() {
   hub_.loader.join();
 }
 
-void NetServer::start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep) {
+void NetServer::start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
+                      const SceneSource& source) {
   hub_.started_ns = now_ns();
   hub_.scene_changed(world, name, epoch, std::move(blank));
+  record_.begin(source);
   TickPort::Handlers handlers;
   handlers.verdict = [this](const Notice& notice) { realtime_.give_verdict(notice); };
   handlers.event = [this](const Notice& notice) { on_event(notice); };
@@ -63,10 +69,14 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
     if (slot.frame.epoch == hub_.scene.epoch) hub_.newest = slot.frame;
     if (slot.frame.epoch == hub_.scene.epoch && slot.frame.has_shadow) hub_.shadow_seen.add(slot.frame.shadow);
     realtime_.publish(slot);
+    record_.published(slot.frame);
   };
+  handlers.done = [this](const Notice& notice, const std::string& about) { record_.done(notice, about); };
   hub_.tick.start(std::move(handlers));
   if (lockstep) hub_.tick.take_world();
   realtime_.start();
+  if (web_) web_->start();
+  record_.start();
   accept();
   watch_leases();
   statistics_.roll();  // what was counted before anybody could ask
@@ -115,9 +125,20 @@ void NetServer::on_event(const Notice& notice) {
   switch (notice.kind) {
     case Notice::Kind::channel_expired:
       return hub_.broadcast(v1::Event::COMMANDS_EXPIRED, "body/" + body + "/wrench");
+    case Notice::Kind::joint_expired:
+      return hub_.broadcast(v1::Event::COMMANDS_EXPIRED,
+                            hub_.scene.channel_name(hub_.scene.joint_channel(notice.joint)));
+    case Notice::Kind::robot_fault: {
+      const std::vector<Robot>& robots = hub_.scene.model().robots;
+      const std::string robot = notice.robot < robots.size() ? robots[notice.robot].name : std::string("?");
+      spdlog::warn("robot '{}' has latched a fault at tick {}: too many commands were missed", robot, notice.tick);
+      hub_.broadcast(v1::Event::ROBOT_FAULT, robot);
+      return record_.latched("robot-" + robot);
+    }
     case Notice::Kind::body_frozen:
       spdlog::warn("body '{}' became non-finite at tick {} and stands at its last good pose", body, notice.tick);
-      return hub_.broadcast(v1::Event::BODY_FROZEN, body);
+      hub_.broadcast(v1::Event::BODY_FROZEN, body);
+      return record_.latched("frozen-" + body);
     case Notice::Kind::fault:
       spdlog::critical("fault at tick {}: the server is stopping itself", notice.tick);
       return hub_.broadcast(v1::Event::SERVER_STOPPING, "fault: an internal check failed; forces are zero");
@@ -138,6 +159,7 @@ void NetServer::stop(const std::string& why) {
   acceptor_.close(ignored);
   lease_timer_.cancel();
   second_timer_.cancel();
+  record_.stop();
   hub_.broadcast(v1::Event::SERVER_STOPPING, why);
   for (const auto& weak : hub_.connections) {
     if (const auto c = weak.lock()) c->close_after_flush("");
@@ -150,6 +172,7 @@ void NetServer::stop(const std::string& why) {
     }
     hub_.tick.stop();
     realtime_.stop();
+    if (web_) web_->stop();
     acceptor_.close(also_ignored);
     hub_.io.stop();
   });

@@ -10,24 +10,28 @@
 #include "server/net/hub.h"
 #include "server/net/lockstep.h"
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/net/statistics.h"
+#include "server/net/web_port.h"
 
 namespace tactus::net {
 
 class NetServer {
  public:
-  // Binds both ports. Throws asio::system_error with the port in its text.
+  // Binds its ports. Throws asio::system_error with the port in its text.
   NetServer(asio::io_context& io, const NetOptions& options, TickLink& link, TickLoop& loop,
-            const std::string& scene_file);
+            const std::string& scene_file, record::Recorder* recorder = nullptr);
   ~NetServer();
 
   // The scene that the tick loop was built with; then serves.
-  void start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep);
+  void start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
+             const SceneSource& source = {});
   // Tells the clients why, lets the queues empty, and stops the io_context.
   void stop(const std::string& why);
 
   [[nodiscard]] std::uint16_t control_port() const { return control_port_; }
   [[nodiscard]] std::uint16_t realtime_port() const { return realtime_.port(); }
+  [[nodiscard]] std::uint16_t web_port() const { return web_ ? web_->port() : std::uint16_t{0}; }
   // Once a second, after the statistics window was closed.
   std::function<void(const std::string& status_line)> on_second;
 
@@ -44,6 +48,8 @@ class NetServer {
   RealtimePort realtime_;
   LockstepDesk lockstep_;
   NetStatistics statistics_;
+  std::unique_ptr<WebPort> web_;  // null: switched off
+  RecordDesk record_;
   asio::steady_timer lease_timer_, second_timer_, stop_timer_;
 };
 

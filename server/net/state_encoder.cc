@@ -53,16 +53,76 @@ class FieldWriter {
   std::uint8_t *begin_, *at_;
 };
 
-// Upper bounds of the parts of a packet [bytes]: scalars 1-14 and 50-55; a column's tag and length.
-constexpr std::size_t kScalarsMax = 102 + 36, kColumnHead = 4;
-constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40;
+// Upper bounds of the parts of a packet [bytes]: scalars 1-14, 50-55 and 70; a column's tag and length.
+constexpr std::size_t kScalarsMax = 102 + 36 + 6, kColumnHead = 4;
+constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40 + 1;
 
 std::size_t body_bytes(const SubscriptionSpec& spec) {
   const std::size_t number = spec.single_precision ? 4 : 8;
   return 4 + number * (7 + (spec.velocity ? 6 : 0) + (spec.wrench ? 6 : 0));
 }
-std::size_t room_for_rows(std::size_t verdicts) {
-  return kStatePayloadMax - kScalarsMax - verdicts * kVerdictBytes - (5 + 4 + 3) * kColumnHead;
+constexpr std::size_t kEndEffectorBytes = 4 + 8 * 19, kJacobianBytes = 4 + 4 + 8 * 6;
+std::size_t joint_bytes(const SubscriptionSpec& spec) {
+  return 4 + 4 * (spec.single_precision ? 4 : 8) + 4 + 4;
+}
+constexpr std::size_t kSensorWidth = 6;
+std::size_t sensor_bytes(const SubscriptionSpec& spec) {
+  return 4 + kSensorWidth * (spec.single_precision ? 4 : 8);
+}
+std::size_t room_for_rows(const SubscriptionSpec& spec, std::size_t verdicts, std::size_t payload_max) {
+  const std::size_t head = kColumnHead + (payload_max < (1u << 14) ? 0 : 1);  // lengths of three bytes
+  const std::size_t columns =
+      5 + 4 + 4 + (spec.joints.empty() ? 0 : 4) + (spec.sensors.empty() ? 0 : 2) + (spec.end_effectors.empty() ? 0 : 5);
+  return payload_max - kScalarsMax - verdicts * kVerdictBytes - columns * head;
+}
+
+// Fills packets with rows, kind after kind.
+class Planner {
+ public:
+  Planner(std::size_t room, std::vector<PacketRange>& out) : room_(room), out_(out) { open(); }
+
+  // begin, end: the members of PacketRange that this kind has.
+  template <typename Bytes>
+  void add(std::size_t count, std::uint32_t PacketRange::*begin, std::uint32_t PacketRange::*end, Bytes bytes) {
+    out_.back().*begin = out_.back().*end = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t size = bytes(i);
+      TACTUS_ASSERT(size <= room_);
+      if (size > left_) {
+        open();
+        out_.back().*begin = out_.back().*end = static_cast<std::uint32_t>(i);
+      }
+      left_ -= size;
+      ++(out_.back().*end);
+    }
+  }
+
+ private:
+  void open() {
+    // Rows of earlier kinds are all sent: empty ranges at their ends.
+    PacketRange next = out_.empty() ? PacketRange{} : out_.back();
+    next.body_begin = next.body_end, next.joint_begin = next.joint_end, next.sensor_begin = next.sensor_end;
+    next.end_effector_begin = next.end_effector_end, next.jacobian_begin = next.jacobian_end;
+    next.contact_begin = next.contact_end;
+    out_.push_back(next);
+    left_ = room_;
+  }
+  std::size_t room_, left_ = 0;
+  std::vector<PacketRange>& out_;
+};
+
+void plan(const SubscriptionSpec& spec, std::size_t verdicts, std::size_t contacts, std::size_t jacobian,
+          std::size_t payload_max, std::vector<PacketRange>& out) {
+  out.clear();
+  Planner planner(room_for_rows(spec, verdicts, payload_max), out);
+  using R = PacketRange;
+  planner.add(spec.bodies.size(), &R::body_begin, &R::body_end, [&](std::size_t) { return body_bytes(spec); });
+  planner.add(spec.joints.size(), &R::joint_begin, &R::joint_end, [&](std::size_t) { return joint_bytes(spec); });
+  planner.add(spec.sensors.size(), &R::sensor_begin, &R::sensor_end, [&](std::size_t) { return sensor_bytes(spec); });
+  planner.add(spec.end_effectors.size(), &R::end_effector_begin, &R::end_effector_end,
+              [](std::size_t) { return kEndEffectorBytes; });
+  planner.add(jacobian, &R::jacobian_begin, &R::jacobian_end, [](std::size_t) { return kJacobianBytes; });
+  planner.add(contacts, &R::contact_begin, &R::contact_end, [](std::size_t) { return kContactBytes; });
 }
 
 // Columns of `width` doubles a body, as doubles or floats.
@@ -103,6 +163,73 @@ void contacts(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
   for (std::size_t i = 0; i < rows; ++i) w.put(row(i).body_b);
   w.column(32, 40 * rows);
   for (std::size_t i = 0; i < rows; ++i) w.put(row(i).value);
+  w.column(33, rows);
+  for (std::size_t i = 0; i < rows; ++i) w.put(row(i).phase);
+}
+
+// One value of each row as doubles or floats.
+void put_real(FieldWriter& w, bool single, double x) {
+  if (single) {
+    w.put(static_cast<float>(x));
+  } else {
+    w.put(x);
+  }
+}
+
+void joints(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
+  const std::size_t rows = range.joint_end - range.joint_begin;
+  if (rows == 0) return;
+  const bool single = s.spec.single_precision;
+  const auto sample = [&](std::size_t i) -> const JointSample& {
+    return s.slot.joints[s.spec.joints[range.joint_begin + i]];
+  };
+  w.column(60, 4 * rows);
+  w.put(&s.spec.joints[range.joint_begin], 4 * rows);
+  w.column(single ? 62 : 61, rows * 4 * (single ? 4 : 8));
+  for (std::size_t i = 0; i < rows; ++i) {
+    const JointSample& x = sample(i);
+    for (const double value : {x.q, x.v, x.effort, x.external_effort}) put_real(w, single, value);
+  }
+  w.column(63, 4 * rows);
+  for (std::size_t i = 0; i < rows; ++i) w.put(sample(i).bits);
+  w.column(64, 4 * rows);
+  for (std::size_t i = 0; i < rows; ++i) w.put(sample(i).missed);
+}
+
+void sensors(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
+  if (range.sensor_begin == range.sensor_end) return;
+  const bool single = s.spec.single_precision;
+  const std::size_t rows = range.sensor_end - range.sensor_begin;
+  w.column(65, 4 * rows);
+  for (std::uint32_t i = range.sensor_begin; i < range.sensor_end; ++i) w.put(s.spec.sensors[i].id);
+  w.column(single ? 67 : 66, rows * kSensorWidth * (single ? 4 : 8));
+  for (std::uint32_t i = range.sensor_begin; i < range.sensor_end; ++i) {
+    const SubscriptionSpec::Sensor& sensor = s.spec.sensors[i];
+    for (std::uint32_t k = 0; k < kSensorWidth; ++k)
+      put_real(w, single, k < sensor.count ? s.slot.sensors[sensor.first + k] : 0.0);
+  }
+}
+
+void end_effectors(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
+  const std::size_t rows = range.end_effector_end - range.end_effector_begin;
+  if (rows > 0) {
+    w.column(68, 4 * rows);
+    w.put(&s.spec.end_effectors[range.end_effector_begin], 4 * rows);
+    w.column(69, 8 * 19 * rows);
+    for (std::size_t i = 0; i < rows; ++i) w.put(s.end_effectors[range.end_effector_begin + i]);
+  }
+}
+
+void jacobian_columns(FieldWriter& w, const PacketSource& s, const PacketRange& range) {
+  const std::size_t columns = range.jacobian_end - range.jacobian_begin;
+  if (columns == 0) return;
+  const std::span<const JacobianRow> jacobian = s.jacobian.subspan(range.jacobian_begin, columns);
+  w.column(80, 4 * columns);
+  for (const JacobianRow& row : jacobian) w.put(row.end_effector);
+  w.column(81, 4 * columns);
+  for (const JacobianRow& row : jacobian) w.put(row.dof);
+  w.column(82, 8 * 6 * columns);
+  for (const JacobianRow& row : jacobian) w.put(row.value);
 }
 
 void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
@@ -122,26 +249,14 @@ void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
 }  // namespace
 
 void plan_packets(const PacketSource& source, std::vector<PacketRange>& out) {
-  out.clear();
-  const std::size_t per_body = body_bytes(source.spec), room = room_for_rows(source.verdicts.size());
-  const auto body_count = static_cast<std::uint32_t>(source.spec.bodies.size());
-  const auto contact_count = static_cast<std::uint32_t>(source.contact_rows.size());
-  PacketRange next;
-  do {
-    next.body_end = static_cast<std::uint32_t>(std::min<std::size_t>(body_count, next.body_begin + room / per_body));
-    const std::size_t left = room - per_body * (next.body_end - next.body_begin);
-    const std::size_t contact_room = next.body_end == body_count ? left / kContactBytes : 0;
-    next.contact_end =
-        static_cast<std::uint32_t>(std::min<std::size_t>(contact_count, next.contact_begin + contact_room));
-    out.push_back(next);
-    next.body_begin = next.body_end;
-    next.contact_begin = next.contact_end;
-  } while (next.body_begin < body_count || next.contact_begin < contact_count);
+  plan(source.spec, source.verdicts.size(), source.contact_rows.size(), source.jacobian.size(), source.payload_max,
+       out);
 }
 
-std::uint32_t packets_per_tick(const SubscriptionSpec& spec) {
-  const std::size_t rows = room_for_rows(wire::kVerdictsRepeated) / body_bytes(spec);
-  return static_cast<std::uint32_t>(std::max<std::size_t>(1, (spec.bodies.size() + rows - 1) / rows));
+std::uint32_t packets_per_tick(const SubscriptionSpec& spec, std::uint32_t jacobian_columns) {
+  std::vector<PacketRange> packets;
+  plan(spec, wire::kVerdictsRepeated, 0, jacobian_columns, kStatePayloadMax, packets);
+  return static_cast<std::uint32_t>(packets.size());
 }
 
 std::size_t encode_packet(const PacketSource& source, const PacketRange& range, std::uint32_t part, std::uint32_t parts,
@@ -171,7 +286,12 @@ std::size_t encode_packet(const PacketSource& source, const PacketRange& range, 
   w.real(53, static_cast<float>(f.kinetic_energy));
   w.real(54, f.work_us);
   w.real(55, f.wake_late_us);
-  TACTUS_ASSERT(w.size() <= kStatePayloadMax);
+  joints(w, source, range);
+  sensors(w, source, range);
+  end_effectors(w, source, range);
+  w.fixed32(70, source.up_lost);
+  jacobian_columns(w, source, range);
+  TACTUS_ASSERT(w.size() <= source.payload_max);
   return w.size();
 }
 

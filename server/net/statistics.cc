@@ -4,11 +4,13 @@
 
 #include <utility>
 
+#include "server/net/conversation.h"
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
+#include "server/net/web_port.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
-namespace {
 
 void set_histogram(v1::Histogram* out, const HistogramData& ns) {
   out->set_p50(1e-3 * static_cast<double>(ns.percentile(0.5)));
@@ -17,6 +19,48 @@ void set_histogram(v1::Histogram* out, const HistogramData& ns) {
   out->set_max(1e-3 * static_cast<double>(ns.max));
   out->set_count(ns.count);
 }
+
+namespace {
+
+void set_spread(v1::Histogram* out, const Spread& us) {
+  out->set_p50(us.p50);
+  out->set_p99(us.p99);
+  out->set_p999(us.p999);
+  out->set_max(us.max);
+  out->set_count(us.count);
+  out->set_mean(us.mean);
+  out->set_min(us.min);
+}
+
+void fill_quality(const LinkFigures& f, v1::LinkQuality& out) {
+  out.set_cycles(f.cycles);
+  out.set_success_rate(f.success_rate);
+  out.set_success_rate_window(f.success_rate_window);
+  out.set_lost_in_a_row(f.lost_in_a_row);
+  out.set_lost_in_a_row_max(f.lost_in_a_row_max);
+  set_spread(out.mutable_compute_us(), f.compute_us);
+  set_spread(out.mutable_down_us(), f.down_us);
+  set_spread(out.mutable_up_us(), f.up_us);
+  set_spread(out.mutable_wake_late_us(), f.wake_late_us);
+  set_spread(out.mutable_work_us(), f.work_us);
+  set_spread(out.mutable_wait_us(), f.wait_us);
+  out.set_round_trip_min_us(f.round_trip_min_us);
+  out.set_lost_down(f.lost_down);
+  out.set_lost_up(f.lost_up);
+  out.set_unanswered(f.unanswered);
+  out.set_skipped(f.skipped);
+  out.set_refused(f.refused);
+  out.set_bunched(f.bunched);
+  out.set_cause(static_cast<v1::LinkCause>(f.cause));
+  out.set_explanation(f.explanation);
+}
+
+static_assert(static_cast<int>(LinkCause::none) == v1::LINK_CAUSE_NONE &&
+              static_cast<int>(LinkCause::slow_client) == v1::LINK_CAUSE_SLOW_CLIENT);
+static_assert(static_cast<int>(LinkCause::lossy_link) == v1::LINK_CAUSE_LOSSY_LINK &&
+              static_cast<int>(LinkCause::jittery_link) == v1::LINK_CAUSE_JITTERY_LINK);
+static_assert(static_cast<int>(LinkCause::slow_server) == v1::LINK_CAUSE_SLOW_SERVER &&
+              static_cast<int>(LinkCause::refused) == v1::LINK_CAUSE_REFUSED);
 
 }  // namespace
 
@@ -88,11 +132,13 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   out.set_bodies(hub_.scene.model().bodies.size());
   out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
   fill_solvers(out);
+  hub_.record->report(out);
   for (const auto& [reason, count] : hub_.refused) {
     v1::Parameter* p = out.add_refused_by_reason();
     p->set_key(reason);
     p->set_value(std::to_string(count));
   }
+  if (hub_.web != nullptr) hub_.web->count(out);
 }
 
 void NetStatistics::fill_solvers(v1::Statistics& out) const {
@@ -137,13 +183,14 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
   out.set_name(session.name());
   out.set_session(session.id());
   out.set_address(hub_.realtime->address(session.slot()));
-  if (const auto c = hub_.connection(session.slot()); c && out.address().empty()) out.set_address(c->address());
+  const auto connection = hub_.connection(session.slot());
+  if (connection && out.address().empty()) out.set_address(connection->address());
   out.set_role("control");
   out.set_commands_received(session.counters.commands_received);
   out.set_commands_applied(session.counters.commands_applied);
   out.set_commands_refused(session.counters.commands_refused);
   out.set_packets_sent(session.counters.packets_sent);
-  out.set_packets_dropped(session.counters.packets_dropped);
+  out.set_packets_dropped(session.counters.packets_dropped + (connection ? connection->states_replaced() : 0));
   out.set_sequence_gaps(session.window.gaps());
   for (int code = v1::VERDICT_SUPERSEDED; code <= v1::VerdictCode_MAX; ++code) {
     const std::uint64_t count = session.counters.by_code[static_cast<std::size_t>(code)];
@@ -153,6 +200,9 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
     p->set_value(std::to_string(count));
   }
   set_histogram(out.mutable_command_age_us(), session.command_age_ns);
+  if (session.watch) fill_quality(session.watch->meter().figures(), *out.mutable_quality());
+  if (session.faults && session.faults->up) fill_link(*session.faults->up, *out.mutable_link_up());
+  if (session.faults && session.faults->down) fill_link(*session.faults->down, *out.mutable_link_down());
 }
 
 std::string NetStatistics::status_line() const {

@@ -8,6 +8,9 @@
 
 namespace tactus::net {
 
+// Percentiles in microseconds of a histogram of nanoseconds.
+void set_histogram(v1::Histogram* out, const HistogramData& ns);
+
 class NetStatistics {
  public:
   explicit NetStatistics(Hub& hub);

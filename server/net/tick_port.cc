@@ -39,9 +39,9 @@ bool TickPort::push_wrench(std::span<const Command> rows) {
   return false;
 }
 
-void TickPort::post(Command command, Completion then) {
+void TickPort::post(Command command, Completion then, std::string about) {
   command.ticket = next_ticket_++;
-  if (then) waiting_.emplace(command.ticket, std::move(then));
+  if (then) waiting_.emplace(command.ticket, Waiting{std::move(then), std::move(about)});
   backlog_.push_back(command);
   flush_backlog();
   if (lockstep_) schedule_serve();
@@ -74,9 +74,10 @@ void TickPort::dispatch(const Notice& notice) {
   if (notice.kind != Notice::Kind::done) return handlers_.event(notice);
   const auto it = waiting_.find(notice.ticket);
   if (it == waiting_.end()) return;
-  const Completion then = std::move(it->second);
+  const Waiting waiting = std::move(it->second);
   waiting_.erase(it);
-  then(notice);
+  if (handlers_.done) handlers_.done(notice, waiting.about);
+  waiting.then(notice);
 }
 
 void TickPort::take_world() {

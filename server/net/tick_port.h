@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <span>
+#include <string>
 #include <unordered_map>
 
 #include "server/realtime/tick_loop.h"
@@ -17,7 +18,8 @@ namespace tactus::net {
 class TickPort {
  public:
   struct Handlers {
-    std::function<void(const Notice&)> verdict, event;  // event: channel_expired, body_frozen, fault
+    std::function<void(const Notice&)> verdict, event;            // event: channel_expired, body_frozen, fault
+    std::function<void(const Notice&, const std::string&)> done;  // and what it was about, before its completion
     std::function<void(const StateSlot&)> state;
   };
   using Completion = std::function<void(const Notice&)>;
@@ -29,7 +31,8 @@ class TickPort {
   // Rows of one datagram. False: the ring is full (counted).
   bool push_wrench(std::span<const Command> rows);
   // Any other command; never lost: waits in a queue of its own while the ring is full. `then` gets its done notice.
-  void post(Command command, Completion then = nullptr);
+  // about: for a recording, for example the name of the model.
+  void post(Command command, Completion then = nullptr, std::string about = {});
 
   // --- Lockstep: the world is lent to this thread.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
@@ -56,7 +59,11 @@ class TickPort {
   asio::posix::stream_descriptor wake_;
   Handlers handlers_;
   std::deque<Command> backlog_;
-  std::unordered_map<std::uint64_t, Completion> waiting_;  // by ticket
+  struct Waiting {
+    Completion then;
+    std::string about;
+  };
+  std::unordered_map<std::uint64_t, Waiting> waiting_;  // by ticket
   std::uint64_t next_ticket_ = 1;
   bool lockstep_ = false, serving_ = false;
 };

@@ -52,21 +52,32 @@ FaultScope::~FaultScope() {
   set_assert_handler(previous_);
 }
 
+// The black box is written by another thread, which has all the time that a disk needs, within reason.
+void TickLoop::wait_for_record() noexcept {
+  link_.record->failed.store(true, std::memory_order_release);
+  const std::uint64_t give_up = now_ns() + 5'000'000'000u;
+  const timespec moment{0, 5'000'000};
+  while (!link_.record->saved.load(std::memory_order_acquire) && now_ns() < give_up) nanosleep(&moment, nullptr);
+}
+
 void TickLoop::publish_fault() noexcept {
   fault_ = true;
   output_count_ = 0;  // zero force in the wrench columns
-  if (StateSlot* slot = link_.states.begin_write()) {
-    fill(*slot, {grid_.deadline_ns(), now_ns(), true, false});
-    link_.states.commit();
-  }
+  const Wake wake{grid_.deadline_ns(), now_ns(), true, false};
+  StateSlot* slot = link_.states.begin_write();
+  if (slot != nullptr) fill(*slot, wake);
+  record_state(slot, wake);
+  if (slot != nullptr) link_.states.commit();
   Notice notice;
   notice.kind = Notice::Kind::fault;
   notice.ok = false;
   notice.tick = world_->state().tick;
   link_.notices.push(notice);
+  record_notice(notice);
   signal_net();
   const timespec grace{0, 30'000'000};
   nanosleep(&grace, nullptr);
+  if (link_.record != nullptr) wait_for_record();
 }
 
 }  // namespace tactus

@@ -5,9 +5,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "core/check.h"
 #include "server/metrics/counter.h"
 #include "server/realtime/messages.h"
+#include "server/realtime/record_feed.h"
 #include "server/realtime/ring.h"
 #include "server/realtime/state_ring.h"
 
@@ -17,7 +20,7 @@ struct TickLink {
   // bodies and contacts: what a state slot holds. commands: rows that may wait for one tick.
   TickLink(std::uint32_t bodies, std::uint32_t contacts, std::uint32_t command_rows)
       : commands(command_rows),
-        notices(4 * (static_cast<std::size_t>(command_rows) + bodies)),
+        notices(4 * static_cast<std::size_t>(command_rows) + 8 * static_cast<std::size_t>(bodies)),
         states(bodies, contacts),
         wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     TACTUS_ASSERT(wake_fd >= 0);
@@ -26,11 +29,12 @@ struct TickLink {
   TickLink(const TickLink&) = delete;
   TickLink& operator=(const TickLink&) = delete;
 
-  Ring<Command> commands;    // net -> tick
-  Ring<Notice> notices;      // tick -> net
-  StateRing states;          // tick -> net
-  Counter commands_dropped;  // written by net: the ring was full
-  const int wake_fd;         // written by the tick, once a tick
+  Ring<Command> commands;              // net -> tick
+  Ring<Notice> notices;                // tick -> net
+  StateRing states;                    // tick -> net
+  Counter commands_dropped;            // written by net: the ring was full
+  const int wake_fd;                   // written by the tick, once a tick
+  std::unique_ptr<RecordFeed> record;  // tick -> recorder; null: nobody records. Set before the loop starts
 };
 
 }  // namespace tactus

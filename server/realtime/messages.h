@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/contact/contact_model.h"
+#include "core/dynamics/robot_drive.h"
 #include "core/dynamics/state.h"
 
 namespace tactus {
@@ -20,7 +21,25 @@ using ClientSlot = std::uint16_t;
 inline constexpr ClientSlot kNoClient = 0xffff;
 
 // Proto VerdictCode and StatusBit as this room uses them; server/net asserts that the numbers agree.
-enum class Verdict : std::uint8_t { none = 0, applied = 1, clamped = 2, superseded = 3, expired = 4, stale_epoch = 10 };
+enum class Verdict : std::uint8_t {
+  none = 0,
+  applied = 1,
+  clamped = 2,
+  superseded = 3,
+  expired = 4,
+  late = 5,
+  held = 6,  // this and the next three: in the order of MissedPolicy
+  extrapolated = 7,
+  ramped = 8,
+  braked = 9,
+  stale_epoch = 10,
+  not_finite = 14,
+  out_of_range = 15,
+  unknown_joint = 20,
+  wrong_count = 21,
+  no_gains = 22,
+  fault = 23
+};
 inline constexpr std::uint32_t kStatusPaused = 1;
 inline constexpr std::uint32_t kStatusLockstep = 2;
 inline constexpr std::uint32_t kStatusContactsDropped = 4;
@@ -31,6 +50,7 @@ inline constexpr std::uint32_t kStatusCommandsDropped = 64;
 inline constexpr std::uint32_t kStatusFault = 128;
 inline constexpr std::uint32_t kStatusExtrapolated = 256;
 inline constexpr std::uint32_t kStatusSolveLate = 512;
+inline constexpr std::uint32_t kStatusRobotFault = 65536;
 
 // One row of a wrench command (proto CommandPacket), already finite, in range, authorised; a body stands in one row of
 // a datagram at most. Rows of one datagram are pushed together.
@@ -42,12 +62,24 @@ struct WrenchRow {
   bool at_point;
 };
 
+// One joint row of a command, as WrenchRow: a joint stands in one row of a datagram at most.
+struct JointRow {
+  JointIndex joint = kNone;
+  DriveKind kind = DriveKind::torque;
+  double value = 0, rate = 0;  // core/actuation/joint_channels.h
+  bool release = false;        // no command: the channel's safe state, from now on
+};
+
 // net -> tick. Kinds that carry a pointer hand the object over: the receiver owns it until the matching Notice hands it
 // back.
 struct Command {
   enum class Kind : std::uint8_t {
     wrench,
-    drop_channel,  // lease lost or client gone: row.body's wrench ramps to zero from now. No Notice
+    joint,              // a datagram may have rows of both kinds
+    drop_joint,         // as drop_channel: joint.joint goes to its safe state from now on. No Notice
+    set_joint_options,  // of joint.joint, copied from options
+    recover_robot,      // value: which
+    drop_channel,       // lease lost or client gone: row.body's wrench ramps to zero from now. No Notice
     pause,
     resume,
     step,            // value ticks while paused; done when they have run
@@ -70,7 +102,10 @@ struct Command {
   std::uint64_t received_ns = 0;  // CLOCK_MONOTONIC at the net thread
   std::uint32_t deadline_us = 0;
   std::uint64_t value = 0;
+  std::uint64_t expected_tick = 0;  // joint: of the state that it answers; 0: none
   WrenchRow row{};
+  JointRow joint{};
+  const ChannelOptions* options = nullptr;
   World* world = nullptr;
   State* state = nullptr;
   const Parameters* parameters = nullptr;
@@ -86,6 +121,8 @@ struct Notice {
     verdict,
     done,
     channel_expired,
+    joint_expired,  // joint
+    robot_fault,    // robot: its channels have latched a fault
     body_frozen,
     fault,
     retired  // solver, shadow: no longer needed, to be destroyed off the tick
@@ -97,6 +134,8 @@ struct Notice {
   Verdict verdict = Verdict::none;
   std::uint32_t row = 0;     // verdict: the row that decided
   BodyIndex body = kNoBody;  // channel_expired, body_frozen
+  JointIndex joint = kNone;
+  std::uint32_t robot = kNone;
   std::uint64_t ticket = 0;
   std::uint64_t tick = 0;
   std::uint32_t age_us = 0;
@@ -111,6 +150,13 @@ struct Notice {
 struct ContactRow {
   BodyIndex body_a, body_b;
   std::array<float, 10> value;  // p_WC, nhat_BA_W, force on A in W, depth
+  std::uint8_t phase = 0;       // ContactPhase of the pair
+};
+
+// One joint of one coordinate for publishing.
+struct JointSample {
+  double q = 0, v = 0, effort = 0, external_effort = 0;  // World::JointReading
+  std::uint32_t bits = 0, missed = 0;                    // RobotDrives::bits, missed_ticks
 };
 
 // How far one body is from where the shadow model would have it, after one of the shadow's steps.
@@ -142,7 +188,7 @@ struct StateFrame {
   std::uint32_t status_bits = 0;  // kStatus..., or-ed
   float real_time_factor = 1;
   std::uint64_t ticks_missed = 0;
-  std::uint32_t body_count = 0;
+  std::uint32_t body_count = 0, joint_count = 0, sensor_value_count = 0;
   std::uint32_t contact_count = 0;  // rows in contacts; at most what the slot holds
   StepReport report;
   double kinetic_energy = 0;
@@ -160,7 +206,10 @@ struct StateSlot {
   std::vector<double> velocity;  // 6 a body: v_WB of B's origin, w_WB
   std::vector<double> wrench;    // 6 a body: commanded force, torque at Bcm in W, as applied this tick
   std::vector<ContactRow> contacts;
-  std::vector<ShadowRow> shadow;  // one a body; valid with frame.has_shadow
+  std::vector<JointSample> joints;    // by JointIndex; those of several coordinates are empty
+  std::vector<double> sensors;        // readings, sensor after sensor
+  std::vector<double> link_wrenches;  // 6 a body: World::external_wrench(), force first; with joints only
+  std::vector<ShadowRow> shadow;      // one a body; valid with frame.has_shadow
 };
 
 }  // namespace tactus

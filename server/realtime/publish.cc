@@ -13,8 +13,10 @@ void TickLoop::publish(const Wake& wake) noexcept {
   StateSlot* slot = link_.states.begin_write();
   if (slot != nullptr) {
     fill(*slot, wake);
+    record_state(slot, wake);
     link_.states.commit();
   } else {
+    record_state(nullptr, wake);
     metrics_.states_dropped.add();
   }
   if (!wake.granted) signal_net();
@@ -59,6 +61,9 @@ std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
   if (slow_.active() && slow_.extrapolated()) bits |= kStatusExtrapolated;
   if (slow_.active() && slow_.late()) bits |= kStatusSolveLate;
   if (fault_) bits |= kStatusFault;
+  for (std::uint32_t r = 0; r < world_->model().robots.size(); ++r) {
+    if (world_->robot_fault(r)) bits |= kStatusRobotFault;
+  }
   return bits;
 }
 
@@ -84,6 +89,37 @@ void TickLoop::fill_columns(StateSlot& slot) noexcept {
     std::memcpy(&slot.wrench[6 * static_cast<std::size_t>(outputs_[i].body)], wrench.data(), sizeof wrench);
   }
   fill_contacts(slot);
+  fill_robots(slot);
+}
+
+void TickLoop::fill_robots(StateSlot& slot) noexcept {
+  const Model& model = world_->model();
+  slot.frame.joint_count = slot.frame.sensor_value_count = 0;
+  if (model.robots.empty()) return;
+  const auto joints = static_cast<std::uint32_t>(std::min(model.joints.size(), slot.joints.size()));
+  slot.frame.joint_count = joints;
+  for (JointIndex i = 0; i < joints; ++i) {
+    slot.joints[i] = {};
+    if (position_count(model.joints[i].kind) != 1) continue;
+    const World::JointReading r = world_->joint_reading(i);
+    slot.joints[i] = {r.q, r.v, r.effort, r.external_effort, 0, 0};
+  }
+  const RobotDrives& drives = world_->robot_drives();
+  for (std::size_t k = 0; k < drives.channels().joints().size(); ++k) {
+    JointSample& sample = slot.joints[drives.channels().joints()[k].drive.joint];
+    sample.bits = drives.bits(k);
+    sample.missed = drives.missed_ticks(k);
+  }
+  for (std::uint32_t i = 0; i < model.sensors.size(); ++i) {
+    for (const double x : world_->sensor_values(i)) {
+      if (slot.frame.sensor_value_count < slot.sensors.size()) slot.sensors[slot.frame.sensor_value_count++] = x;
+    }
+  }
+  for (BodyIndex b = 0; b < model.bodies.size(); ++b) {
+    const SpatialForce& F = world_->external_wrench(b);
+    const std::array<double, 6> wrench{F.force.x(), F.force.y(), F.force.z(), F.torque.x(), F.torque.y(), F.torque.z()};
+    std::memcpy(&slot.link_wrenches[6 * static_cast<std::size_t>(b)], wrench.data(), sizeof wrench);
+  }
 }
 
 // In a slow model's charge the world itself has found no contacts: those of the step that was adopted last.

@@ -15,6 +15,7 @@ namespace tactus {
 class StateRing {
  public:
   static constexpr std::size_t kSlots = 8;
+  static constexpr std::size_t kSensorValuesPerBody = 8;  // readings beyond this are not published
 
   StateRing(std::uint32_t bodies, std::uint32_t contacts) : slots_(kSlots) {
     for (StateSlot& slot : slots_) {
@@ -22,6 +23,9 @@ class StateRing {
       slot.velocity.resize(6 * static_cast<std::size_t>(bodies));
       slot.wrench.resize(6 * static_cast<std::size_t>(bodies));
       slot.contacts.resize(contacts);
+      slot.joints.resize(bodies);  // each joint moves a body of its own
+      slot.sensors.resize(kSensorValuesPerBody * static_cast<std::size_t>(bodies));
+      slot.link_wrenches.resize(6 * static_cast<std::size_t>(bodies));
       slot.shadow.resize(bodies);
     }
   }

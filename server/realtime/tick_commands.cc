@@ -12,8 +12,22 @@ namespace {
 // one.
 constexpr int kHeavyPerTick = 1;
 
+bool is_row(Command::Kind kind) noexcept {
+  return kind == Command::Kind::wrench || kind == Command::Kind::joint;
+}
+
 bool is_heavy(Command::Kind kind) noexcept {
-  return kind != Command::Kind::wrench && kind != Command::Kind::drop_channel;
+  switch (kind) {
+    case Command::Kind::wrench:
+    case Command::Kind::joint:
+    case Command::Kind::drop_channel:
+    case Command::Kind::drop_joint:
+    case Command::Kind::set_joint_options:
+    case Command::Kind::recover_robot:
+      return false;
+    default:
+      return true;
+  }
 }
 
 }  // namespace
@@ -33,7 +47,7 @@ void TickLoop::drain_commands(const Wake& wake) noexcept {
   for (std::size_t taken = 0; taken < waiting || inside_datagram; ++taken) {
     if (!inside_datagram && (link_.notices.size() > link_.notices.capacity() / 2 || heavy == kHeavyPerTick)) break;
     if (!link_.commands.pop(command)) break;
-    if (command.kind == Command::Kind::wrench) {
+    if (is_row(command.kind)) {
       pending_.add(command, judge_context(wake));
       inside_datagram = !command.last_row;
     } else {
@@ -54,6 +68,17 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
         channels_.release(command.row.body, channel_tick_);
       }
       return;
+    case Command::Kind::drop_joint:
+      if (command.epoch == epoch_) {
+        pending_.drop_joint(command.joint.joint, judge_context(wake));
+        world_->release_joint(command.joint.joint);
+      }
+      return;
+    case Command::Kind::set_joint_options:
+    case Command::Kind::recover_robot:
+      out.ok = command.epoch == epoch_;
+      if (out.ok) handle_robot(command);
+      break;
     case Command::Kind::pause:
       paused_ = true;
       tell_switch();
@@ -83,6 +108,14 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
   }
   out.tick = world_->state().tick;
   notify(out);
+}
+
+void TickLoop::handle_robot(const Command& command) noexcept {
+  if (command.kind == Command::Kind::set_joint_options) {
+    world_->set_joint_options(command.joint.joint, *command.options);
+  } else {
+    world_->recover_robot(static_cast<std::uint32_t>(command.value));
+  }
 }
 
 // The kinds that change or read the world itself.
@@ -128,6 +161,7 @@ void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
 void TickLoop::world_replaced() noexcept {
   channels_.clear(world_->model().step);
   output_count_ = 0;
+  still_beats_ = 0;
   report_ = StepReport{};
   slow_.clear();
   shadow_.clear();
@@ -142,6 +176,7 @@ bool TickLoop::world_moves(bool granted) noexcept {
   if (!paused_) return true;
   if (steps_left_ > 0) return true;
   ++channel_tick_;  // deadlines pass while paused, too: no old force waits for the resume
+  ++still_beats_;
   output_count_ = 0;
   return false;
 }
@@ -150,7 +185,8 @@ bool TickLoop::world_moves(bool granted) noexcept {
 void TickLoop::watch_deadlines(const Wake& wake) noexcept {
   const JudgeContext context = judge_context(wake);
   const Model& model = world_->model();
-  pending_.settle(context, model, world_->state(), channel_tick_, model.step, channels_);
+  if (still_beats_ > 0) world_->pass_joint_time(std::exchange(still_beats_, 0));
+  pending_.settle(context, model, world_->state(), channel_tick_, model.step, channels_, world_.get());
   output_count_ = channels_.evaluate(channel_tick_, model, world_->state(), outputs_);
   ++channel_tick_;
   for (std::uint32_t i = 0; i < output_count_; ++i) {
@@ -165,13 +201,37 @@ void TickLoop::watch_deadlines(const Wake& wake) noexcept {
 
 void TickLoop::apply_commands() noexcept {
   for (std::uint32_t i = 0; i < output_count_; ++i) world_->apply(outputs_[i].body, outputs_[i].F_Bcm_W);
+  record_commands();
 }
 
-void TickLoop::step_world() noexcept {
+// What the drives found in the step: commands that expired or were missed, and faults.
+void TickLoop::tell_robots(const JudgeContext& context) noexcept {
+  if (world_->model().robots.empty()) return;
+  const RobotDrives& drives = world_->robot_drives();
+  pending_.tell_missed(context, *world_);
+  Notice notice;
+  notice.tick = context.tick;
+  notice.kind = Notice::Kind::joint_expired;
+  for (const JointIndex joint : drives.expired()) {
+    notice.joint = joint;
+    notify(notice);
+  }
+  notice.joint = kNone;
+  notice.kind = Notice::Kind::robot_fault;
+  for (const std::uint32_t robot : drives.faults()) {
+    notice.robot = robot;
+    notify(notice);
+  }
+}
+
+void TickLoop::step_world(const Wake& wake) noexcept {
+  const JudgeContext context = judge_context(wake);  // before the world moves on
   const std::uint64_t before = now_ns();
   advance_world();
   step_ns_ = now_ns() - before;
+  record_step();
   account_solvers();
+  tell_robots(context);
   if (report_.bodies_frozen > 0) {
     any_frozen_ = true;
     Notice notice;
@@ -200,6 +260,7 @@ Notice TickLoop::done(const Command& command) const noexcept {
 void TickLoop::notify(const Notice& notice) noexcept {
   const bool pushed = link_.notices.push(notice);
   TACTUS_ASSERT(pushed);
+  record_notice(notice);
 }
 
 }  // namespace tactus

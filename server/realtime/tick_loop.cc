@@ -112,7 +112,7 @@ void TickLoop::tick(bool granted, bool may_move) noexcept {
   if (advanced_) {
     watch_deadlines(wake);
     apply_commands();
-    step_world();
+    step_world(wake);
   }
   publish(wake);
   account(wake);
@@ -162,8 +162,8 @@ bool TickLoop::in_bare_block() const noexcept {
 
 // The yardstick: the same sleep on the same grid, and nothing else; or, on request, the step of the world alone.
 void TickLoop::bare_tick() noexcept {
-  sleep_to_grid_point();
-  if (options_.interleave_steps) step_world();
+  const Wake wake = sleep_to_grid_point();
+  if (options_.interleave_steps) step_world(wake);
   const std::uint64_t skipped = grid_.advance(now_ns());
   metrics_.bare_beats.add();
   metrics_.bare_late.add(skipped > 0 ? 1 : 0);

@@ -114,7 +114,9 @@ class TickLoop {
   void handle_world(const Command& command, Notice& done) noexcept;
   void watch_deadlines(const Wake& wake) noexcept;
   void apply_commands() noexcept;
-  void step_world() noexcept;
+  void handle_robot(const Command& command) noexcept;
+  void step_world(const Wake& wake) noexcept;
+  void tell_robots(const JudgeContext& context) noexcept;
   void world_replaced() noexcept;
   void notify(const Notice& notice) noexcept;
   [[nodiscard]] JudgeContext judge_context(const Wake& wake) const noexcept;
@@ -140,7 +142,17 @@ class TickLoop {
   void fill(StateSlot& slot, const Wake& wake) noexcept;
   void fill_columns(StateSlot& slot) noexcept;
   void fill_contacts(StateSlot& slot) noexcept;
+  void fill_robots(StateSlot& slot) noexcept;
   [[nodiscard]] std::uint32_t status_bits(const Wake& wake) const noexcept;
+
+  void wait_for_record() noexcept;  // fault.cc
+
+  // record_rows.cc
+  void record_row(const RecordRow& row) noexcept;
+  void record_notice(const Notice& notice) noexcept;
+  void record_commands() noexcept;
+  void record_step() noexcept;
+  void record_state(const StateSlot* published, const Wake& wake) noexcept;
 
   const TickOptions options_;
   TickLink& link_;
@@ -152,6 +164,7 @@ class TickLoop {
   std::vector<ChannelOutput> outputs_;  // acting in this tick
   std::uint32_t output_count_ = 0;
   std::uint64_t channel_tick_ = 0;  // ticks, and beats while paused
+  std::uint64_t still_beats_ = 0;   // while paused, since the last tick
   StepReport report_;
   SlowTicker slow_;
   ShadowTicker shadow_;

@@ -6,7 +6,7 @@
 
 namespace tactus {
 
-std::vector<LostChannel> Authority::set_bodies(std::uint32_t bodies) {
+std::vector<LostChannel> Authority::set_bodies(std::uint32_t bodies, std::uint32_t joints) {
   std::vector<LostChannel> lost;
   for (Lease& lease : leases_) {
     for (const Channel channel : lease.channels) {
@@ -16,7 +16,7 @@ std::vector<LostChannel> Authority::set_bodies(std::uint32_t bodies) {
   }
   std::erase_if(leases_, [](const Lease& lease) { return lease.channels.empty(); });
   holder_.resize(1);
-  holder_.resize(std::size_t{bodies} + 1);
+  holder_.resize(std::size_t{bodies} + joints + 1);
   return lost;
 }
 

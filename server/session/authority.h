@@ -8,7 +8,7 @@
 namespace tactus {
 
 using ClientSlot = std::uint16_t;
-using Channel = std::uint32_t;  // 0: world; 1 + body index: body/NAME/wrench
+using Channel = std::uint32_t;  // 0: world; 1 + body index: body/NAME/wrench; then one a joint: joint/ROBOT/JOINT
 inline constexpr Channel kWorldChannel = 0;
 
 struct Lease {
@@ -46,8 +46,8 @@ class Authority {
   bool renew(ClientSlot client, std::uint32_t lease, std::uint64_t now_ns);
   // The channels that became free. Empty: not this client's lease.
   std::vector<LostChannel> release(ClientSlot client, std::uint32_t lease);
-  // A new scene: all leases of body channels are void, and returned; the world's stays.
-  std::vector<LostChannel> set_bodies(std::uint32_t bodies);
+  // A new scene: all leases of body and joint channels are void, and returned; the world's stays.
+  std::vector<LostChannel> set_bodies(std::uint32_t bodies, std::uint32_t joints = 0);
   std::vector<LostChannel> drop_client(ClientSlot client);
   std::vector<LostChannel> expire(std::uint64_t now_ns);
 

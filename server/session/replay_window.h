@@ -11,6 +11,17 @@ class ReplayWindow {
  public:
   // True: new, now remembered. False: seen before, older than the window, or 0.
   bool accept(std::uint64_t sequence) noexcept {
+    const bool fresh = is_new(sequence);
+    accepted_ += fresh ? 1 : 0;
+    return fresh;
+  }
+  [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
+  [[nodiscard]] std::uint64_t accepted() const noexcept { return accepted_; }
+  // Numbers below the newest that never came (so far).
+  [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
+
+ private:
+  bool is_new(std::uint64_t sequence) noexcept {
     if (sequence == 0) return false;
     if (sequence > newest_) {
       const std::uint64_t ahead = sequence - newest_;
@@ -27,13 +38,9 @@ class ReplayWindow {
     if (gaps_ > 0) --gaps_;
     return true;
   }
-  [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
-  // Numbers below the newest that never came (so far).
-  [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
 
- private:
   static_assert(wire::kReplayWindow == 64, "the window is one word");
-  std::uint64_t newest_ = 0, seen_ = 0, gaps_ = 0;
+  std::uint64_t newest_ = 0, seen_ = 0, gaps_ = 0, accepted_ = 0;
 };
 
 }  // namespace tactus

@@ -23,12 +23,22 @@ void Session::add_verdict(const VerdictRecord& verdict) noexcept {
   verdict_count_ = std::min(verdict_count_ + 1, verdicts_.size());
   TACTUS_ASSERT(verdict.code < kVerdictCodes);
   ++counters.by_code[verdict.code];
-  if (verdict.code == 1 || verdict.code == 2) {
+  if (verdict.code == 1 || verdict.code == 2 || verdict.code == 5) {
     ++counters.commands_applied;
     command_age_ns.record(std::uint64_t{1000} * verdict.age_us);
+    if (watch) watch->applied(verdict.age_us);
   } else if (verdict.code >= 10) {
     ++counters.commands_refused;
   }
+}
+
+void Session::saw_command(const CommandStamps& stamps, std::uint64_t now_ns) {
+  if (!watch) watch = std::make_unique<LinkWatch>();
+  watch->command(stamps, now_ns);
+}
+
+void Session::sent_tick(const TickStamps& stamps) noexcept {
+  if (watch) watch->tick(stamps, window.accepted(), window.gaps(), counters.commands_refused);
 }
 
 void Session::saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept {

@@ -13,6 +13,8 @@
 #include "core/dynamics/model.h"
 #include "proto/seal.h"
 #include "server/metrics/histogram.h"
+#include "server/session/link_faults.h"
+#include "server/session/link_watch.h"
 #include "server/session/rate_cap.h"
 #include "server/session/replay_window.h"
 
@@ -21,7 +23,7 @@ namespace tactus {
 // As in server/realtime/messages.h; repeated here so that this room needs no other.
 using ClientSlot = std::uint16_t;
 
-inline constexpr std::size_t kVerdictCodes = 20;  // proto VerdictCode, all below this
+inline constexpr std::size_t kVerdictCodes = 32;  // proto VerdictCode, all below this
 
 // One row of proto's verdict columns.
 struct VerdictRecord {
@@ -36,6 +38,14 @@ struct SubscriptionSpec {
   std::vector<std::uint8_t> has_body;  // by body index
   bool velocity = false, wrench = false, contacts = false, single_precision = false, shadow = false;
   std::uint32_t decimation = 1;
+  std::uint32_t contacts_every = 1;  // of the states that are sent
+  std::vector<JointIndex> joints;    // ascending
+  struct Sensor {
+    std::uint32_t id, first, count;  // its values in StateSlot::sensors
+  };
+  std::vector<Sensor> sensors;               // ascending
+  std::vector<std::uint32_t> end_effectors;  // into Model::frames, ascending
+  bool jacobian = false;
 };
 
 class Subscriber {
@@ -44,10 +54,12 @@ class Subscriber {
   [[nodiscard]] const SubscriptionSpec& spec() const noexcept { return spec_; }
   // Every decimation-th tick; while the world stands still (paused), every decimation-th beat.
   bool due(std::uint64_t tick, std::uint64_t beat, bool advanced) noexcept;
+  // Asked once for each state that is sent: whether its contacts go with it.
+  bool contacts_due() noexcept { return spec_.contacts && sent_++ % spec_.contacts_every == 0; }
 
  private:
   SubscriptionSpec spec_;
-  std::uint64_t last_tick_ = ~std::uint64_t{0}, last_beat_ = 0;
+  std::uint64_t last_tick_ = ~std::uint64_t{0}, last_beat_ = 0, sent_ = 0;
 };
 
 // The newest datagram of this client that the server has seen.
@@ -75,6 +87,10 @@ class Session {
   void add_verdict(const VerdictRecord& verdict) noexcept;
   [[nodiscard]] std::span<const VerdictRecord> verdicts() const noexcept { return {verdicts_.data(), verdict_count_}; }
 
+  // A command with rows has come.
+  void saw_command(const CommandStamps& stamps, std::uint64_t now_ns);
+  // The client has been sent the state of a tick.
+  void sent_tick(const TickStamps& stamps) noexcept;
   void saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept;
   [[nodiscard]] const Echo& echo() const noexcept { return echo_; }
   // Streams only to a client that was heard in the last 5 s.
@@ -87,6 +103,12 @@ class Session {
   bool unsubscribe(std::uint32_t subscription);
 
   std::uint64_t next_sequence() noexcept { return ++sequence_out_; }
+  // True: no authentic datagram with such a sequence number came before; its sender's address is the client's.
+  bool is_newest_arrival(std::uint64_t sequence) noexcept {
+    if (sequence <= newest_arrival_) return false;
+    newest_arrival_ = sequence;
+    return true;
+  }
 
   ReplayWindow window;
   RateCap cap_udp;
@@ -94,6 +116,9 @@ class Session {
   LinkCounters counters;
   HistogramData command_age_ns;
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
+  std::unique_ptr<FaultyLinks> faults;  // null: none
+  bool framed = false;                  // states go in frames of its control conversation (WebSocket), not in datagrams
+  std::unique_ptr<LinkWatch> watch;     // null: has not commanded yet
 
  private:
   ClientSlot slot_;
@@ -101,7 +126,7 @@ class Session {
   std::string name_;
   bool by_token_;
   Echo echo_;
-  std::uint64_t last_heard_ns_ = 0, sequence_out_ = 0;
+  std::uint64_t last_heard_ns_ = 0, sequence_out_ = 0, newest_arrival_ = 0;
   std::uint32_t next_subscription_ = 1;
   std::array<VerdictRecord, wire::kVerdictsRepeated> verdicts_{};
   std::size_t verdict_count_ = 0;

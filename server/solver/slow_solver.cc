@@ -93,6 +93,7 @@ void SlowSolver::solve() noexcept {
 
 std::uint32_t contact_rows(const World& world, std::span<ContactRow> out) noexcept {
   const ContactSet& contacts = world.contacts();
+  const PairMemory& pairs = world.state().pairs;
   std::uint32_t rows = 0;
   for (std::uint32_t m = 0; m < contacts.manifold_count; ++m) {
     const Manifold& manifold = contacts.manifolds[m];
@@ -103,6 +104,7 @@ std::uint32_t contact_rows(const World& world, std::span<ContactRow> out) noexce
       ContactRow& row = out[rows++];
       row.body_a = manifold.body_a;
       row.body_b = manifold.body_b;
+      row.phase = manifold.pair < pairs.size() ? static_cast<std::uint8_t>(pairs[manifold.pair].phase) : 0;
       row.value = {static_cast<float>(c.x()),      static_cast<float>(c.y()),     static_cast<float>(c.z()),
                    static_cast<float>(nhat.x()),   static_cast<float>(nhat.y()),  static_cast<float>(nhat.z()),
                    static_cast<float>(force.x()),  static_cast<float>(force.y()), static_cast<float>(force.z()),

@@ -19,7 +19,7 @@ void check_vector(const std::array<double, 3>& x, double limit) {
   for (const double value : x) require(std::isfinite(value) && std::abs(value) <= limit);
 }
 
-void check(const net::WrenchDatagram& command) {
+void check(const net::CommandDatagram& command) {
   require(command.rows <= wire::kCommandRowsMax);
   require(command.deadline_us > 0 && command.deadline_us <= wire::kDeadlineCapUs);
   for (std::uint32_t i = 0; i < command.rows; ++i) {
@@ -29,6 +29,14 @@ void check(const net::WrenchDatagram& command) {
     check_vector(row.point_B, net::kPointMax);
     require(row.frame <= v1::WRENCH_BODY);
     for (std::uint32_t j = 0; j < i; ++j) require(command.row[j].body != row.body);
+  }
+  require(command.joint_rows <= wire::kJointRowsMax);
+  for (std::uint32_t i = 0; i < command.joint_rows; ++i) {
+    const JointRow& row = command.joint[i];
+    require(std::isfinite(row.value) && std::abs(row.value) <= net::kJointMax);
+    require(std::isfinite(row.rate) && std::abs(row.rate) <= net::kJointMax);
+    require(row.kind <= DriveKind::position);
+    require((row.joint == kNone) == (command.robot != 0) || command.robot == 0);
   }
 }
 
@@ -48,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::size_t skipped = size > wire::kHeaderBytes + wire::kMacBytes ? wire::kHeaderBytes : 0;
   const std::span<const std::uint8_t> payload(data + skipped, size - skipped - (skipped > 0 ? wire::kMacBytes : 0));
-  static net::WrenchDatagram command;
+  static net::CommandDatagram command;
   if (decoder.decode(payload, command).code == v1::VERDICT_NONE) check(command);
   net::PingDatagram ping;
   decoder.decode(payload, ping);

@@ -51,6 +51,25 @@ def request_seeds(folder):
         write(folder, "server", f"request-{field.name}", b"\xff" + request.SerializeToString())
 
 
+def record_seeds(folder):
+    """A small recording, whole, and each of its records alone."""
+    import zlib
+
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Record
+
+    whole = b""
+    for i, field in enumerate(f for f in Record.DESCRIPTOR.fields if f.message_type is not None):
+        record = Record()
+        getattr(record, field.name).SetInParent()
+        body = record.SerializeToString()
+        write(folder, "record", f"alone-{i}", body)
+        body += b"\x7d" + zlib.crc32(body).to_bytes(4, "little")
+        whole += bytes([len(body)]) + body
+    write(folder, "record", "whole", whole)
+    write(folder, "record", "cut", whole[:-3])
+
+
 def scene_seeds(folder):
     words = set()
     for file in sorted((REPOSITORY / "config" / "scenes").glob("*.toml")):
@@ -63,11 +82,27 @@ def scene_seeds(folder):
     (folder / "scene.dict").write_text("\n".join(lines) + "\n")
 
 
+def web_seeds(folder):
+    """HTTP as it should be, raw WebSocket frames, requests in frames."""
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Request
+
+    for number, head in enumerate((b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", b"HEAD /a.js HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n",
+                                   b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nab", b"GET /../x HTTP/1.0\r\nIf-None-Match: \"1\"\r\n\r\n")):  # fmt: skip
+        write(folder, "web", f"http-{number}", b"\0" + head)
+    hello = Request(id=1, hello={"version_major": 1, "client_name": "fuzz", "nonce": bytes(32)}).SerializeToString()
+    write(folder, "web", "hello", b"\xff" + hello)
+    for number, frame in enumerate((b"\x82\x83\0\0\0\0abc", b"\x02\x81\0\0\0\0a\x80\x81\0\0\0\0b", b"\x89\x80\0\0\0\0", b"\x88\x82\0\0\0\0\x03\xe8")):
+        write(folder, "web", f"frames-{number}", b"\x50" + frame)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     golden_seeds(folder)
     request_seeds(folder)
+    record_seeds(folder)
     scene_seeds(folder)
+    web_seeds(folder)
 
 
 if __name__ == "__main__":

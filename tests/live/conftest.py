@@ -86,14 +86,14 @@ class Server:
         self.scene_file.write_text(scene)
         self.log_file = folder / "tactusd.log"
         self.flags = [str(flag) for flag in flags]
-        self.port = self.realtime_port = 0
+        self.port = self.realtime_port = self.web_port = 0
         self.duration_s = SAFETY_NET_S
-        self.environment = {}  # over this process's
+        self.environment = {"XDG_STATE_HOME": str(folder)}  # over this process's; black boxes go there
         self.process = None
 
     def command(self):
         own = ["--scene", str(self.scene_file), "--control-port", str(self.port), "--realtime-port", str(self.realtime_port),
-               "--web-port", "0", "--duration-s", str(self.duration_s)]  # fmt: skip
+               "--web-port", str(self.web_port), "--duration-s", str(self.duration_s)]  # fmt: skip
         return [str(self.program), *own, *self.flags]
 
     def start(self):
@@ -112,9 +112,9 @@ class Server:
                 line = lines.get(timeout=end - time.monotonic())
             except queue.Empty:
                 break
-            found = re.match(rb"tactusd: listening control=\S*:(\d+) realtime=(?:\S*:)?(\d+)", line)
+            found = re.match(rb"tactusd: listening control=\S*:(\d+) realtime=(?:\S*:)?(\d+)(?: web=(\d+))?", line)
             if found:
-                self.port, self.realtime_port = int(found[1]), int(found[2])
+                self.port, self.realtime_port, self.web_port = int(found[1]), int(found[2]), int(found[3] or 0)
                 return
             if not line:
                 break

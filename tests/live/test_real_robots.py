@@ -28,7 +28,7 @@ def test_a_real_robot_holds_the_beat(tmp_path, name):
         pytest.skip(f"no robots: looked in {ROBOTS}; $TACTUS_ROBOTS names another folder")
     server = Server(tmp_path, "--set", "repairs=all")
     server.scene_file = ROBOTS / FILES[name]
-    server.environment = {"TACTUS_ROBOTS": str(ROBOTS)}
+    server.environment |= {"TACTUS_ROBOTS": str(ROBOTS)}
     server.start()
     try:
         with server.connect(name="watcher") as client:

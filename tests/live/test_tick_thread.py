@@ -52,7 +52,7 @@ def counted(tmp_path_factory):
     config = folder / "slow.toml"
     config.write_text("[model.deepest]\nrate_hz = 100\n")
     server = Server(folder, "--config", config, "--set", "n=20", scene=(REPOSITORY / "config" / "scenes" / "pile.toml").read_text())
-    server.environment = {"LD_PRELOAD": str(library), "TACTUS_TICK_COUNTS": str(folder / "counts.json")}
+    server.environment |= {"LD_PRELOAD": str(library), "TACTUS_TICK_COUNTS": str(folder / "counts.json")}
     server.start()
     try:
         with server.connect(name="driver") as client:

@@ -238,7 +238,7 @@ TEST_CASE("client: a command that cannot be sent says why") {
       CHECK(packet.ByteSizeLong() <= 1400 - 32);
       most = command.rows.size();
     }
-    CHECK(most == (points ? 17 : 26));
+    CHECK(most == (points ? 17 : 25));
   }
   // A row without a point beside one with a point acts at its mass centre.
   command.rows.clear();

@@ -323,7 +323,6 @@ TEST_CASE("world: a time stepper is chosen while it runs once its memory is ther
   World world = scene.world();
   CHECK(!world.set_model(ContactModelKind::st));
   CHECK(world.prepare_model(ContactModelKind::st));
-  CHECK(!world.prepare_model(ContactModelKind::peg));
   const test::AllocGuard guard;
   CHECK(world.set_model(ContactModelKind::st));
   test::run(world, 100);

@@ -81,9 +81,10 @@ void check_message(const Fields& entry, std::span<const std::uint8_t> payload) {
 
 wire::DatagramType datagram_type(const std::string& name) {
   static const std::map<std::string, wire::DatagramType> types = {
-      {"STATE", wire::DatagramType::state}, {"COMMAND", wire::DatagramType::command},
-      {"PING", wire::DatagramType::ping},   {"PONG", wire::DatagramType::pong},
-      {"GRANT", wire::DatagramType::grant}, {"SHADOW", wire::DatagramType::shadow}};
+      {"STATE", wire::DatagramType::state},    {"COMMAND", wire::DatagramType::command},
+      {"PING", wire::DatagramType::ping},      {"PONG", wire::DatagramType::pong},
+      {"GRANT", wire::DatagramType::grant},    {"SHADOW", wire::DatagramType::shadow},
+      {"GRANTED", wire::DatagramType::granted}};
   return types.at(name);
 }
 
@@ -158,9 +159,9 @@ std::string refusal(const Bytes& datagram, std::uint32_t session, wire::Sealer& 
 }  // namespace
 
 TEST_CASE("golden datagrams decode to what they describe, and are sealed to the same bytes") {
-  for (const char* name :
-       {"state_double", "state_float", "state_contacts", "state_verdicts", "state_empty", "state_part_0_of_2",
-        "state_part_1_of_2", "command", "command_heartbeat", "ping", "pong", "grant", "shadow"})
+  for (const char* name : {"state_double", "state_float", "state_contacts", "state_verdicts", "state_joints",
+                           "command_joints", "command_robot", "state_empty", "state_part_0_of_2", "state_part_1_of_2",
+                           "command", "command_heartbeat", "ping", "pong", "grant", "shadow"})
     check_datagram(name);
 }
 

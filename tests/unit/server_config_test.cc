@@ -108,8 +108,14 @@ std::string everything(const ServerConfig& c) {
       << l.raw_points_per_pair << ' ' << l.patches_per_pair << ' ' << l.mesh_points_per_pair << ' ' << l.mesh_file_bytes
       << ' ' << l.mesh_triangles << ' ' << l.field_bytes << ' ' << l.hull_vertices << ' ' << l.impact_sweeps << ' '
       << l.problem_contacts << ' ' << l.problem_rows << ' ' << c.log_level << ' ' << c.status_line << ' '
-      << n.shadow_model << ' ' << n.shadow_rate_hz;
+      << n.shadow_model << ' ' << n.shadow_rate_hz << ' ' << n.link_seed << ' ' << n.link_datagrams;
+  for (const LinkFaultSettings* s : {&n.link_up, &n.link_down})
+    out << ' ' << s->delay_us << ' ' << s->jitter_us << ' ' << s->loss << ' ' << s->loss_burst << ' ' << s->duplicate
+        << ' ' << s->reorder << ' ' << s->reorder_us << ' ' << s->keep_order;
+  out << n.web.enabled << ' ' << n.web.port << ' ' << n.web.directory << ' ' << n.web.allowed_origins << ' '
+      << n.web.connections << ' ' << n.web.silence_s << ' ' << n.web.stall_s;
   for (const double hz : n.rates.hz) out << ' ' << hz;
+  out << describe_config(c);
   return out.str();
 }
 
@@ -120,7 +126,7 @@ TEST_CASE("server_config: the shipped file states the defaults") {
   const std::string before = everything(config);
   read_config(std::string(TACTUS_SOURCE_DIR) + "/config/server.toml", config);
   CHECK(everything(config) == before);
-  CHECK(shipped_lines().size() >= 46);
+  CHECK(shipped_lines().size() >= 64);
   for (const bool chosen : config.net.rates.chosen) CHECK_FALSE(chosen);
 }
 
@@ -151,6 +157,23 @@ TEST_CASE("server_config: the ranges of the shipped file are those of the progra
     }
     CHECK(complaint(setting(line, "nan")).find(":2: key '" + line.table + "." + line.key + "': found ") == 0);
   }
+}
+
+TEST_CASE("server_config: the description of a configuration, read again, is that configuration") {
+  ServerConfig config;
+  config.net.rates.hz[0] = 123.25;
+  config.net.limits.mesh_file_bytes = (1ull << 31) + 1;
+  config.tick.spin_ns = 250'000;
+  config.black_box.folder = "a \"quoted\" \\ folder";
+  config.status_line = false;
+  const std::string text = describe_config(config);
+  ServerConfig again;
+  const TemporaryFile file(text);
+  read_config(file.path, again);
+  CHECK(describe_config(again) == text);
+  CHECK(again.black_box.folder == config.black_box.folder);
+  CHECK(again.tick.spin_ns == config.tick.spin_ns);
+  CHECK(again.net.limits.mesh_file_bytes == config.net.limits.mesh_file_bytes);
 }
 
 TEST_CASE("server_config: a wrong type is refused with line, key, found and expected") {

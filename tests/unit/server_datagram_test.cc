@@ -26,7 +26,7 @@ v1::CommandPacket good(int rows) {
   return p;
 }
 
-net::Refusal decode(const v1::CommandPacket& packet, net::WrenchDatagram& out) {
+net::Refusal decode(const v1::CommandPacket& packet, net::CommandDatagram& out) {
   net::DatagramDecoder decoder;
   const std::string bytes = packet.SerializeAsString();
   return decoder.decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, out);
@@ -35,7 +35,7 @@ net::Refusal decode(const v1::CommandPacket& packet, net::WrenchDatagram& out) {
 }  // namespace
 
 TEST_CASE("server_datagram: a good command arrives as sent; deadline default and cap") {
-  net::WrenchDatagram out;
+  net::CommandDatagram out;
   v1::CommandPacket p = good(3);
   CHECK(decode(p, out).code == v1::VERDICT_NONE);
   CHECK(out.rows == 3);
@@ -53,8 +53,55 @@ TEST_CASE("server_datagram: a good command arrives as sent; deadline default and
   CHECK(decode(good(64), out).code == v1::VERDICT_NONE);
 }
 
+TEST_CASE("server_datagram: joint rows arrive as sent, one by one and for a whole robot, beside wrenches") {
+  net::CommandDatagram out;
+  v1::CommandPacket p = good(2);
+  for (std::uint32_t i = 0; i < 3; ++i) p.add_joint_id(10 + i), p.add_joint_value(0.5 * i), p.add_joint_mode(i);
+  CHECK(decode(p, out).code == v1::VERDICT_NONE);
+  CHECK(out.rows == 2);
+  REQUIRE(out.joint_rows == 3);
+  CHECK(out.joint[2].joint == 12);
+  CHECK(out.joint[2].kind == DriveKind::position);
+  CHECK(out.joint[2].value == 1);
+  v1::CommandPacket robot;
+  robot.set_robot(4);
+  robot.add_joint_mode(v1::JOINT_VELOCITY);
+  for (int i = 0; i < 7; ++i) robot.add_joint_value(i), robot.add_joint_rate(-i);
+  CHECK(decode(robot, out).code == v1::VERDICT_NONE);
+  CHECK(out.robot == 4);
+  REQUIRE(out.joint_rows == 7);
+  CHECK(out.joint[6].joint == kNone);
+  CHECK(out.joint[6].kind == DriveKind::velocity);
+  CHECK(out.joint[6].rate == -6);
+}
+
+TEST_CASE("server_datagram: defects of joint rows have their names, and rows count on from the wrenches") {
+  net::CommandDatagram out;
+  const auto refused = [&](auto change) {
+    v1::CommandPacket p = good(2);
+    for (std::uint32_t i = 0; i < 3; ++i) p.add_joint_id(10 + i), p.add_joint_value(1);
+    change(p);
+    return decode(p, out);
+  };
+  using P = v1::CommandPacket;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(refused([](P& p) { p.add_joint_value(1); }).code == v1::VERDICT_REFUSED_WRONG_COUNT);
+  CHECK(refused([](P& p) { p.set_robot(1); }).code == v1::VERDICT_REFUSED_WRONG_COUNT);
+  CHECK(refused([](P& p) { p.add_joint_mode(0), p.add_joint_mode(0); }).code == v1::VERDICT_REFUSED_WRONG_COUNT);
+  CHECK(refused([](P& p) { p.add_joint_rate(0); }).code == v1::VERDICT_REFUSED_WRONG_COUNT);
+  const net::Refusal not_finite = refused([&](P& p) { p.set_joint_value(2, nan); });
+  CHECK(not_finite.code == v1::VERDICT_REFUSED_NOT_FINITE);
+  CHECK(not_finite.row == 4);
+  CHECK(refused([](P& p) { p.set_joint_value(0, -1.1e6); }).code == v1::VERDICT_REFUSED_OUT_OF_RANGE);
+  CHECK(refused([](P& p) { p.set_joint_id(2, 10); }).code == v1::VERDICT_REFUSED_OUT_OF_RANGE);
+  CHECK(refused([](P& p) { p.add_joint_mode(4); }).code == v1::VERDICT_REFUSED_OUT_OF_RANGE);
+  CHECK(refused([](P& p) {
+          for (std::uint32_t i = 100; i < 230; ++i) p.add_joint_id(i), p.add_joint_value(1);
+        }).code == v1::VERDICT_REFUSED_WRONG_COUNT);
+}
+
 TEST_CASE("server_datagram: each defect has its name and its row") {
-  net::WrenchDatagram out;
+  net::CommandDatagram out;
   v1::CommandPacket p = good(2);
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     p.set_wrench(7, bad);
@@ -84,7 +131,7 @@ TEST_CASE("server_datagram: each defect has its name and its row") {
 TEST_CASE("server_datagram: random bytes and damaged commands are refused or decode to finite rows") {
   std::mt19937_64 random(1);
   net::DatagramDecoder decoder;
-  const auto out = std::make_unique<net::WrenchDatagram>();
+  const auto out = std::make_unique<net::CommandDatagram>();
   const std::string whole = good(10).SerializeAsString();
   for (int i = 0; i < 20000; ++i) {
     std::vector<std::uint8_t> bytes(whole.begin(), whole.end());

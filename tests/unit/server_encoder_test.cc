@@ -21,7 +21,11 @@ struct Case {
   std::vector<VerdictRecord> verdicts;
   Echo echo;
   std::vector<std::uint32_t> contact_rows;
-  [[nodiscard]] net::PacketSource source() const { return {slot, spec, verdicts, echo, contact_rows}; }
+  std::vector<net::EndEffectorRow> end_effectors;
+  std::vector<net::JacobianRow> jacobian;
+  [[nodiscard]] net::PacketSource source() const {
+    return {slot, spec, verdicts, echo, contact_rows, 0, end_effectors, jacobian};
+  }
 };
 
 Case random_case(std::mt19937_64& random) {
@@ -58,10 +62,68 @@ Case random_case(std::mt19937_64& random) {
   c.slot.contacts.resize(c.spec.contacts ? random() % 80 : 0);
   for (std::uint32_t i = 0; i < c.slot.contacts.size(); ++i) {
     c.slot.contacts[i].body_a = i, c.slot.contacts[i].body_b = i + 1;
+    c.slot.contacts[i].phase = static_cast<std::uint8_t>(random() % 3);
     for (float& x : c.slot.contacts[i].value) x = static_cast<float>(number());
     if (coin()) c.contact_rows.push_back(i);
   }
   return c;
+}
+
+// Joints, sensors, end effectors and Jacobians, as many as a humanoid has.
+void add_robots(Case& c, std::mt19937_64& random) {
+  const auto number = [&] { return std::uniform_real_distribution<double>(-10, 10)(random); };
+  const auto joints = static_cast<std::uint32_t>(random() % 60), sensors = static_cast<std::uint32_t>(random() % 30);
+  for (JointIndex i = 0; i < joints; ++i) {
+    c.slot.joints.push_back({number(), number(), number(), number(), static_cast<std::uint32_t>(random() % 512), i});
+    if (random() % 3 != 0) c.spec.joints.push_back(i);
+  }
+  for (std::uint32_t i = 0; i < sensors; ++i) {
+    const std::uint32_t count = std::array<std::uint32_t, 3>{2, 3, 6}[random() % 3];
+    c.spec.sensors.push_back({i, static_cast<std::uint32_t>(c.slot.sensors.size()), count});
+    for (std::uint32_t k = 0; k < count; ++k) c.slot.sensors.push_back(number());
+  }
+  for (std::uint32_t i = 0; i < random() % 5; ++i) {
+    c.spec.end_effectors.push_back(7 * i);
+    c.end_effectors.emplace_back();
+    for (double& x : c.end_effectors.back()) x = number();
+    for (std::uint32_t dof = 0; dof < random() % 40; ++dof) {
+      c.jacobian.push_back({7 * i, dof, {}});
+      for (double& x : c.jacobian.back().value) x = number();
+    }
+  }
+}
+
+void put_robots(const Case& c, const net::PacketRange& range, v1::StatePacket& p) {
+  const bool single = c.spec.single_precision;
+  for (std::uint32_t i = range.joint_begin; i < range.joint_end; ++i) {
+    const JointSample& x = c.slot.joints[c.spec.joints[i]];
+    p.add_joint_id(c.spec.joints[i]), p.add_joint_bits(x.bits), p.add_joint_missed(x.missed);
+    for (const double value : {x.q, x.v, x.effort, x.external_effort}) {
+      if (single)
+        p.add_joint_f(static_cast<float>(value));
+      else
+        p.add_joint(value);
+    }
+  }
+  for (std::uint32_t i = range.sensor_begin; i < range.sensor_end; ++i) {
+    const SubscriptionSpec::Sensor& s = c.spec.sensors[i];
+    p.add_sensor_id(s.id);
+    for (std::uint32_t k = 0; k < 6; ++k) {
+      const double value = k < s.count ? c.slot.sensors[s.first + k] : 0.0;
+      if (single)
+        p.add_sensor_f(static_cast<float>(value));
+      else
+        p.add_sensor(value);
+    }
+  }
+  for (std::uint32_t i = range.end_effector_begin; i < range.end_effector_end; ++i) {
+    p.add_end_effector_id(c.spec.end_effectors[i]);
+    for (const double x : c.end_effectors[i]) p.add_end_effector(x);
+  }
+  for (std::uint32_t i = range.jacobian_begin; i < range.jacobian_end; ++i) {
+    p.add_jacobian_end_effector(c.jacobian[i].end_effector), p.add_jacobian_dof(c.jacobian[i].dof);
+    for (const double x : c.jacobian[i].value) p.add_jacobian(x);
+  }
 }
 
 void add_bodies(const Case& c, const net::PacketRange& range, v1::StatePacket& p) {
@@ -99,6 +161,7 @@ std::string by_protobuf(const Case& c, const net::PacketRange& range, std::uint3
     const ContactRow& row = c.slot.contacts[c.contact_rows[i]];
     p.add_contact_body_a(row.body_a), p.add_contact_body_b(row.body_b);
     for (const float x : row.value) p.add_contact(x);
+    p.mutable_contact_phase()->push_back(static_cast<char>(row.phase));
   }
   for (const VerdictRecord& v : c.verdicts) {
     p.add_verdict_sequence(v.sequence), p.add_verdict_code(v.code), p.add_verdict_tick(v.tick);
@@ -108,6 +171,7 @@ std::string by_protobuf(const Case& c, const net::PacketRange& range, std::uint3
   p.set_penetration_max_m(static_cast<float>(f.report.depth_max)),
       p.set_kinetic_energy_j(static_cast<float>(f.kinetic_energy));
   p.set_work_us(f.work_us), p.set_wake_late_us(f.wake_late_us);
+  put_robots(c, range, p);
   return p.SerializeAsString();
 }
 
@@ -118,15 +182,21 @@ TEST_CASE("server_encoder: the same bytes as libprotobuf, every row once, every 
   std::vector<net::PacketRange> plan;
   std::array<std::uint8_t, net::kStatePayloadMax> out{};
   for (int i = 0; i < 2000; ++i) {
-    const Case c = random_case(random);
+    Case c = random_case(random);
+    if (i % 2 == 0) add_robots(c, random);
     net::plan_packets(c.source(), plan);
     REQUIRE(!plan.empty());
-    std::uint32_t body = 0, contact = 0;
+    std::uint32_t body = 0, contact = 0, joint = 0, sensor = 0, end_effector = 0, column = 0;
     for (std::uint32_t part = 0; part < plan.size(); ++part) {
       const net::PacketRange& range = plan[part];
       REQUIRE(range.body_begin == body);
       REQUIRE(range.contact_begin == contact);
-      body = range.body_end, contact = range.contact_end;
+      REQUIRE(range.joint_begin == joint);
+      REQUIRE(range.sensor_begin == sensor);
+      REQUIRE(range.end_effector_begin == end_effector);
+      REQUIRE(range.jacobian_begin == column);
+      body = range.body_end, contact = range.contact_end, joint = range.joint_end, sensor = range.sensor_end;
+      end_effector = range.end_effector_end, column = range.jacobian_end;
       const auto parts = static_cast<std::uint32_t>(plan.size());
       const std::size_t length = net::encode_packet(c.source(), range, part, parts, 99, out.data());
       const std::string expected = by_protobuf(c, range, part, parts, 99);
@@ -135,6 +205,32 @@ TEST_CASE("server_encoder: the same bytes as libprotobuf, every row once, every 
     }
     REQUIRE(body == c.spec.bodies.size());
     REQUIRE(contact == c.contact_rows.size());
+    REQUIRE(joint == c.spec.joints.size());
+    REQUIRE(sensor == c.spec.sensors.size());
+    REQUIRE(end_effector == c.end_effectors.size());
+    REQUIRE(column == c.jacobian.size());
+  }
+}
+
+TEST_CASE("server_encoder: a longer packet holds all rows at once, and is as long as it may be at most") {
+  std::mt19937_64 random(12);
+  std::vector<net::PacketRange> plan;
+  for (const std::size_t most : {3000u, 256u << 10}) {
+    std::vector<std::uint8_t> out(most);
+    for (int i = 0; i < 200; ++i) {
+      const Case c = random_case(random);
+      net::PacketSource source = c.source();
+      source.payload_max = most;
+      net::plan_packets(source, plan);
+      if (most > 20'000) REQUIRE(plan.size() == 1);
+      for (std::uint32_t part = 0; part < plan.size(); ++part) {
+        const auto parts = static_cast<std::uint32_t>(plan.size());
+        const std::size_t length = net::encode_packet(source, plan[part], part, parts, 99, out.data());
+        REQUIRE(length <= most);
+        REQUIRE(std::string(out.begin(), out.begin() + static_cast<long>(length)) ==
+                by_protobuf(c, plan[part], part, parts, 99));
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 namespace tactus::client {
 namespace {
 
+constexpr int kJoint = 4, kSensor = 6, kEndEffector = 19, kJacobian = 6;
 constexpr int kPose = 7, kVelocity = 6, kWrench = 6, kContact = 10;
 
 // A column is absent or has one row per body.
@@ -12,12 +13,21 @@ bool column_fits(int size, int stride, int rows) {
   return size == 0 || size == stride * rows;
 }
 
+bool robots_fit(const v1::StatePacket& p) {
+  const int n = p.joint_id_size(), s = p.sensor_id_size(), e = p.end_effector_id_size(), j = p.jacobian_dof_size();
+  const bool joints = p.joint_size() == kJoint * n || (p.joint_size() == 0 && p.joint_f_size() == kJoint * n);
+  const bool sensors = p.sensor_size() == kSensor * s || (p.sensor_size() == 0 && p.sensor_f_size() == kSensor * s);
+  return joints && sensors && p.joint_bits_size() == n && p.joint_missed_size() == n &&
+         p.end_effector_size() == kEndEffector * e && p.jacobian_end_effector_size() == j &&
+         p.jacobian_size() == kJacobian * j;
+}
+
 bool columns_fit(const v1::StatePacket& p) {
   const int n = p.body_id_size(), c = p.contact_body_a_size();
   const bool poses = p.pose_size() == kPose * n || (p.pose_size() == 0 && p.pose_f_size() == kPose * n);
-  return poses && column_fits(p.velocity_size(), kVelocity, n) && column_fits(p.velocity_f_size(), kVelocity, n) &&
-         column_fits(p.wrench_size(), kWrench, n) && column_fits(p.wrench_f_size(), kWrench, n) &&
-         p.contact_body_b_size() == c && p.contact_size() == kContact * c;
+  return poses && robots_fit(p) && column_fits(p.velocity_size(), kVelocity, n) &&
+         column_fits(p.velocity_f_size(), kVelocity, n) && column_fits(p.wrench_size(), kWrench, n) &&
+         column_fits(p.wrench_f_size(), kWrench, n) && p.contact_body_b_size() == c && p.contact_size() == kContact * c;
 }
 
 template <class Column>
@@ -55,6 +65,50 @@ void add_bodies(const v1::StatePacket& p, State& state) {
   }
 }
 
+template <class Column>
+void add_joints(const v1::StatePacket& p, const Column& values, State& state) {
+  for (int i = 0; i < p.joint_id_size(); ++i) {
+    const int at = kJoint * i;
+    state.joints.push_back({p.joint_id(i), values.Get(at), values.Get(at + 1), values.Get(at + 2), values.Get(at + 3),
+                            p.joint_bits(i), p.joint_missed(i)});
+  }
+}
+
+template <class Column>
+void add_sensors(const v1::StatePacket& p, const Column& values, State& state) {
+  for (int i = 0; i < p.sensor_id_size(); ++i) {
+    SensorState sensor;
+    sensor.id = p.sensor_id(i);
+    for (int k = 0; k < kSensor; ++k) sensor.value[static_cast<std::size_t>(k)] = values.Get(kSensor * i + k);
+    state.sensors.push_back(sensor);
+  }
+}
+
+void add_robots(const v1::StatePacket& p, State& state) {
+  if (p.joint_size() > 0)
+    add_joints(p, p.joint(), state);
+  else
+    add_joints(p, p.joint_f(), state);
+  if (p.sensor_size() > 0)
+    add_sensors(p, p.sensor(), state);
+  else
+    add_sensors(p, p.sensor_f(), state);
+  for (int i = 0; i < p.end_effector_id_size(); ++i) {
+    const auto& x = p.end_effector();
+    const int at = kEndEffector * i;
+    state.end_effectors.push_back({p.end_effector_id(i),
+                                   three(x, at),
+                                   {x.Get(at + 3), x.Get(at + 4), x.Get(at + 5), x.Get(at + 6)},
+                                   three(x, at + 7),
+                                   three(x, at + 10),
+                                   three(x, at + 13),
+                                   three(x, at + 16)});
+  }
+  for (int i = 0; i < p.jacobian_dof_size(); ++i)
+    state.jacobian.push_back({p.jacobian_end_effector(i), p.jacobian_dof(i), three(p.jacobian(), kJacobian * i),
+                              three(p.jacobian(), kJacobian * i + 3)});
+}
+
 void add_contacts(const v1::StatePacket& p, State& state) {
   for (int i = 0; i < p.contact_body_a_size(); ++i) {
     const int at = kContact * i;
@@ -89,6 +143,7 @@ void read_head(const v1::StatePacket& p, State& state) {
   state.kinetic_energy_j = p.kinetic_energy_j();
   state.work_us = p.work_us();
   state.wake_late_us = p.wake_late_us();
+  state.up_lost = p.up_lost();
 }
 
 }  // namespace
@@ -130,6 +185,7 @@ std::shared_ptr<State> Assembler::add(const v1::StatePacket& p, std::uint64_t se
   state.receive_ns = receive_ns;
   add_bodies(p, state);
   add_contacts(p, state);
+  add_robots(p, state);
   if (++slot.received < slot.parts) return nullptr;
 
   std::shared_ptr<State> done = std::move(slot.state);
@@ -148,6 +204,8 @@ std::shared_ptr<State> Assembler::add(const v1::StatePacket& p, std::uint64_t se
   const auto by_id = [](const BodyState& a, const BodyState& b) { return a.id < b.id; };
   if (!std::is_sorted(done->bodies.begin(), done->bodies.end(), by_id))
     std::sort(done->bodies.begin(), done->bodies.end(), by_id);
+  const auto by_joint = [](const JointState& a, const JointState& b) { return a.id < b.id; };
+  std::sort(done->joints.begin(), done->joints.end(), by_joint);
   return done;
 }
 

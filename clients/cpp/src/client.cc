@@ -73,6 +73,7 @@ Link Client::Impl::link_locked() const {
   link.connected = up;
   link.armed = armed;
   quality.report(link);
+  link.quality = figures;
   link.states_incomplete = incomplete;
   if (realtime) {
     link.packets_lost = realtime->packets_lost();
@@ -88,6 +89,7 @@ Link Client::Impl::link_locked() const {
 }
 
 Link Client::link() const {
+  impl_->refresh_figures();
   const std::lock_guard lock(impl_->m);
   return impl_->link_locked();
 }

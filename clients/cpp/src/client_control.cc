@@ -11,6 +11,17 @@ std::string full_channel(const std::string& channel) {
   return "body/" + channel + "/wrench";
 }
 
+// joint/ROBOT/* becomes the channels of its commanded joints: the server speaks of those.
+void expand_channel(const std::string& channel, const v1::SceneDescription& scene, std::vector<std::string>& out) {
+  const std::size_t before = out.size();
+  for (const auto& robot : scene.robots()) {
+    if (channel != "joint/" + robot.name() + "/*") continue;
+    for (const auto& joint : robot.joints())
+      if (joint.commanded()) out.push_back("joint/" + joint.name());
+  }
+  if (out.size() == before) out.push_back(channel);
+}
+
 bool Claim::holds(const std::string& channel) const {
   return lease != 0 && std::find(channels.begin(), channels.end(), channel) != channels.end() &&
          std::find(lost.begin(), lost.end(), channel) == lost.end();
@@ -47,7 +58,8 @@ void Client::Impl::acquire(std::size_t index) {
 
 void Client::claim(const std::vector<std::string>& channels, bool take_over) {
   Claim claim;
-  for (const std::string& channel : channels) claim.channels.push_back(full_channel(channel));
+  const std::shared_ptr<const v1::SceneDescription> known = scene();
+  for (const std::string& channel : channels) expand_channel(full_channel(channel), *known, claim.channels);
   claim.take_over = take_over;
   std::sort(claim.channels.begin(), claim.channels.end());
   std::size_t index = 0;
@@ -117,6 +129,7 @@ void Client::disarm() noexcept {
       d.armed = false;
       d.disarm_reason = "disarmed by this program";
       d.commanded.clear();
+      d.commanded_joints.clear();
       for (Claim& claim : d.claims) {
         if (claim.lease != 0) held.push_back(claim.lease);
         claim.lease = 0;
@@ -139,26 +152,35 @@ void Client::disarm() noexcept {
 SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
   std::shared_ptr<Realtime> link;
   std::shared_ptr<const v1::SceneDescription> description;
+  std::int64_t received_ns = 0;
+  std::uint64_t states = 0;
   {
     const std::lock_guard lock(m);
     if (!up || !realtime) return {SendStatus::not_connected, 0};
     if (!armed && !zero) return {SendStatus::not_armed, 0};
     link = realtime;
     description = scene;
+    received_ns = quality.receive_ns(command.expected_tick);
+    states = quality.states();
   }
   thread_local v1::CommandPacket packet;
   const SendStatus status = encode_command(command, *description, packet);
   if (status != SendStatus::sent) return {status, 0};
+  packet.set_client_recv_ns(static_cast<std::uint64_t>(received_ns));
+  packet.set_states_received(static_cast<std::uint32_t>(states));
+  packet.set_states_lost(static_cast<std::uint32_t>(link->packets_lost()));
   packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
   std::uint64_t sequence = 0;
-  const bool judged = !command.rows.empty();  // an empty command is a heartbeat
+  const bool judged = !command.empty();  // an empty command is a heartbeat
   const Realtime::Sent sent = link->send(wire::DatagramType::command, packet, sequence, [&](std::uint64_t number) {
     if (!judged) return;
     const std::lock_guard lock(m);
     if (realtime != link) return;
-    tracker.sent(number, now_ns());
-    quality.on_sent();
+    const std::int64_t now = now_ns();
+    tracker.sent(number, now);
+    quality.on_sent(command.expected_tick, now);
     for (const Wrench& row : command.rows) commanded.insert(row.body);
+    for (const JointRow& row : command.joints) commanded_joints.insert(row.joint);
   });
   if (sent == Realtime::Sent::ok) return {SendStatus::sent, sequence};
   if (judged) {
@@ -180,10 +202,17 @@ void Client::send_zero() noexcept {
 }
 
 void Client::Impl::send_zero() noexcept {
-  std::vector<std::uint32_t> bodies;
+  std::vector<std::uint32_t> bodies, joints;
   {
     const std::lock_guard lock(m);
     bodies.assign(commanded.begin(), commanded.end());
+    joints.assign(commanded_joints.begin(), commanded_joints.end());
+  }
+  for (std::size_t at = 0; at < joints.size(); at += 32) {
+    Command command;
+    for (std::size_t i = at; i < std::min(at + 32, joints.size()); ++i)
+      command.joint({joints[i], JointMode::release, 0, 0});
+    send(command, true);
   }
   for (std::size_t at = 0; at < bodies.size(); at += 16) {
     Command command;
@@ -239,7 +268,10 @@ void Client::ensure_subscribed() {
     const std::lock_guard lock(impl_->m);
     subscribed = impl_->wants_stream;
   }
-  if (!subscribed) subscribe();
+  if (subscribed) return;
+  Subscription all;
+  if (scene()->robots_size() > 0) all.bodies = all.joints = {"*"};
+  subscribe(all);
 }
 
 Report Client::run(const Loop& loop) {
@@ -271,12 +303,12 @@ Report Client::run(const Loop& loop) {
     if (turn.end) return end(turn.end->first, turn.end->second);
     if (!turn.state) continue;
     heard_ns = now_ns();
-    command.rows.clear();
+    command.clear();
     command.deadline_us = 0;
     command.expected_tick = turn.state->tick;
     const bool go_on = loop(*turn.state, turn.link, command);
     ++report.cycles;
-    if (!command.rows.empty() && !send(command)) ++report.send_failures;
+    if (!command.empty() && !send(command)) ++report.send_failures;
     if (!go_on) return end(Report::End::finished, "the loop's callback ended it");
   }
 }
@@ -327,10 +359,10 @@ StatePtr Client::advance(std::uint32_t ticks, const Command* command, std::chron
     link->send(wire::DatagramType::grant, packet, sequence);
     std::unique_lock lock(d.m);
     const bool reached = d.cv.wait_for(lock, std::chrono::milliseconds(20), [&] {
-      return d.latest && d.latest->tick >= target && d.latest->receive_ns >= start;
+      return d.granted_tick >= target || (d.latest && d.latest->tick >= target && d.latest->receive_ns >= start);
     });
     if (reached) {
-      d.known_tick = d.latest->tick;
+      d.known_tick = std::max(d.granted_tick, d.latest ? d.latest->tick : 0);
       d.returned_number = d.latest_number;
       return d.latest;
     }

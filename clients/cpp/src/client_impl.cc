@@ -26,6 +26,10 @@ v1::Request subscribe_request(const Subscription& wanted) {
   s.set_contacts(wanted.contacts);
   s.set_single_precision(wanted.single_precision);
   s.set_decimation(wanted.decimation);
+  for (const std::string& name : wanted.joints) s.add_joints(name);
+  for (const std::string& name : wanted.sensors) s.add_sensors(name);
+  for (const std::string& name : wanted.end_effectors) s.add_end_effectors(name);
+  s.set_jacobian(wanted.jacobian);
   s.set_shadow(wanted.shadow);
   return request;
 }
@@ -68,6 +72,7 @@ void Client::Impl::on_up(const Handshake& handshake) {
             on_packet(assembler, packet, sequence, receive_ns);
           },
           [this](const v1::Pong& pong, std::int64_t receive_ns) { on_pong(pong, receive_ns); },
+          [this](const v1::GrantedPacket& granted) { on_granted(granted); },
           [this, shadows](const v1::ShadowPacket& packet, std::int64_t receive_ns) {
             on_shadow(*shadows, packet, receive_ns);
           }});
@@ -78,6 +83,8 @@ void Client::Impl::on_up(const Handshake& handshake) {
     realtime = link;
     tracker = {};
     quality = {};
+    quality.set_period_s(handshake.step_s);
+    figures = {};
     clock = {};
     incomplete = 0;
     subscription = 0;
@@ -154,7 +161,9 @@ void Client::Impl::on_down(Error::Kind kind, const std::string& reason, bool fin
     if (armed) disarm_reason = reason;
     armed = false;
     commanded.clear();
+    commanded_joints.clear();
     latest = nullptr;
+    granted_tick = 0;
     known_tick.reset();
   }
   timer.cancel();
@@ -178,6 +187,7 @@ void Client::Impl::adopt_scene(const v1::SceneDescription& description) {
     const std::lock_guard lock(m);
     changed = up && description.scene_epoch() != scene->scene_epoch();
     scene = std::make_shared<v1::SceneDescription>(description);
+    quality.set_period_s(description.step_s());
     ids.clear();
     for (const auto& body : description.bodies()) ids[body.name()] = body.id();
   }
@@ -187,6 +197,7 @@ void Client::Impl::adopt_scene(const v1::SceneDescription& description) {
 
 void Client::Impl::forget_tick() {
   const std::lock_guard lock(m);
+  granted_tick = 0;
   known_tick.reset();
   latest = nullptr;
 }
@@ -197,6 +208,7 @@ void Client::Impl::drop_authority(const std::string& why) {
     if (armed) disarm_reason = why;
     armed = false;
     commanded.clear();
+    commanded_joints.clear();
   }
   cv.notify_all();
 }
@@ -294,6 +306,15 @@ void Client::Impl::on_pong(const v1::Pong& pong, std::int64_t receive_ns) {
   if (call->ping) call->ping(sample.round_trip_ns, sample.offset_ns);
 }
 
+void Client::Impl::on_granted(const v1::GrantedPacket& granted) {
+  {
+    const std::lock_guard lock(m);
+    if (granted.scene_epoch() != scene->scene_epoch()) return;
+    granted_tick = granted.tick();
+  }
+  cv.notify_all();
+}
+
 void Client::Impl::send_heartbeat() {
   std::shared_ptr<Realtime> link;
   v1::CommandPacket packet;
@@ -326,6 +347,7 @@ void Client::Impl::beat() {
       std::uint64_t sequence = 0;
       link->send(wire::DatagramType::ping, ping, sequence);
     }
+    if (beats % 50 == 0) refresh_figures();
     if (now - heartbeat_ns > 250 * kMillisecond) send_heartbeat();
     if (now - renewed_ns > options.lease.count() * kMillisecond / 3) renew_leases();
     const std::int64_t heard_ns = session.last_received_ns();
@@ -339,6 +361,18 @@ void Client::Impl::beat() {
       return session.close("the server has not answered for " + std::to_string(options.link_timeout.count()) + " ms");
     beat();
   });
+}
+
+// Outside the lock: percentiles take longer than a control loop should wait.
+void Client::Impl::refresh_figures() {
+  auto meter = std::make_unique<LinkMeter>();
+  {
+    const std::lock_guard lock(m);
+    *meter = quality.meter();
+  }
+  LinkFigures fresh = meter->figures();
+  const std::lock_guard lock(m);
+  figures = std::move(fresh);
 }
 
 void Client::Impl::renew_leases() {

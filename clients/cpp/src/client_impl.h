@@ -41,6 +41,7 @@ struct Client::Impl {
   void on_packet(const std::shared_ptr<Assembler>& assembler, const v1::StatePacket& packet, std::uint64_t sequence,
                  std::int64_t receive_ns);
   void on_pong(const v1::Pong& pong, std::int64_t receive_ns);
+  void on_granted(const v1::GrantedPacket& granted);
   void on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns);
   void set_up_streams();  // describe, subscribe again, then report the link up
   void finish_up();
@@ -49,6 +50,7 @@ struct Client::Impl {
   void beat();  // timer: heartbeat, ping, lease renewal, liveness
   void renew_leases();
   void send_heartbeat();
+  void refresh_figures();
 
   // --- any thread
   Outcome ask(v1::Request request, std::chrono::milliseconds timeout);
@@ -81,6 +83,7 @@ struct Client::Impl {
   std::shared_ptr<Realtime> realtime;
   VerdictTracker tracker;
   Quality quality;
+  LinkFigures figures;  // as computed last
   ClockFilter clock;
   std::shared_ptr<const v1::SceneDescription> scene = std::make_shared<v1::SceneDescription>();
   std::unordered_map<std::string, std::uint32_t> ids;
@@ -92,10 +95,11 @@ struct Client::Impl {
   ShadowPtr shadow;  // newest
   bool shadow_returned = false;
   std::uint64_t incomplete = 0;
+  std::uint64_t granted_tick = 0;           // lockstep on a link with faults: up to where the server has run
   std::optional<std::uint64_t> known_tick;  // lockstep: where the last grant ended, unless the world was moved since
   std::vector<Claim> claims;
   bool armed = false;
-  std::set<std::uint32_t> commanded;
+  std::set<std::uint32_t> commanded, commanded_joints;
   std::deque<Verdict> verdicts;
 
   struct Callbacks {
@@ -125,5 +129,6 @@ struct Client::Impl {
 v1::Request subscribe_request(const Subscription& wanted);
 // "crate" -> "body/crate/wrench"; "world" and paths stay.
 std::string full_channel(const std::string& channel);
+void expand_channel(const std::string& channel, const v1::SceneDescription& scene, std::vector<std::string>& out);
 
 }  // namespace tactus::client

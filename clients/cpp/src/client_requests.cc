@@ -101,4 +101,12 @@ v1::Statistics Client::statistics() {
   return call(*this, [](auto& m) { m.mutable_get_statistics(); }).statistics();
 }
 
+v1::LinkFaultsReply Client::set_link_faults(const v1::SetLinkFaults& faults) {
+  return call(*this, [&](auto& m) { *m.mutable_set_link_faults() = faults; }).link_faults();
+}
+
+v1::LinkFaultsReply Client::link_faults(std::uint32_t session) {
+  return call(*this, [&](auto& m) { m.mutable_get_link_faults()->set_session(session); }).link_faults();
+}
+
 }  // namespace tactus::client

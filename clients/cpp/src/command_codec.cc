@@ -47,8 +47,22 @@ SendStatus encode_command(const Command& command, const v1::SceneDescription& sc
     const auto& centre = body->p_bbcm_m();
     for (const double x : row.p_BP.value_or(Vec3{centre.x(), centre.y(), centre.z()})) packet.add_point(x);
   }
+  if (command.wrong_count) return SendStatus::wrong_count;
+  if (command.joints.size() > wire::kJointRowsMax) return SendStatus::too_large;
+  const bool modes = std::any_of(command.joints.begin(), command.joints.end(),
+                                 [](const JointRow& row) { return row.mode != JointMode::effort; });
+  const bool rates =
+      std::any_of(command.joints.begin(), command.joints.end(), [](const JointRow& row) { return row.rate != 0; });
+  for (const JointRow& row : command.joints) {
+    if (!std::isfinite(row.value) || !std::isfinite(row.rate)) return SendStatus::not_finite;
+    packet.add_joint_id(row.joint);
+    packet.add_joint_value(row.value);
+    if (modes) packet.add_joint_mode(static_cast<std::uint32_t>(row.mode));
+    if (rates) packet.add_joint_rate(row.rate);
+  }
   const std::size_t room = wire::kDatagramMax - wire::kHeaderBytes - wire::kMacBytes;
-  return packet.ByteSizeLong() + 9 <= room ? SendStatus::sent : SendStatus::too_large;  // 9: client_send_ns
+  // What the sender adds: client_send_ns (9 bytes), client_recv_ns (10), states_received and states_lost (6 each).
+  return packet.ByteSizeLong() + 31 <= room ? SendStatus::sent : SendStatus::too_large;
 }
 
 }  // namespace tactus::client

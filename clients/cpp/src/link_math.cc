@@ -1,6 +1,7 @@
 #include "clients/cpp/src/link_math.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tactus::client {
 
@@ -105,6 +106,7 @@ void Quality::on_state(const State& state, std::uint32_t decimation, std::uint64
   lost = std::min(lost, gap);
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(lost, kWindow); ++i) received_.push(false);
   received_.push(true);
+  const std::uint64_t from_tick = states_ > 0 && state.scene_epoch == epoch_ ? tick_ : state.tick;
   lost_in_a_row_ = static_cast<std::uint32_t>(lost);
   lost_in_a_row_max_ = std::max(lost_in_a_row_max_, lost_in_a_row_);
   states_lost_ += lost;
@@ -112,12 +114,68 @@ void Quality::on_state(const State& state, std::uint32_t decimation, std::uint64
   epoch_ = state.scene_epoch;
   tick_ = state.tick;
   packets_lost_ = packets_lost;
+  received_at_[state.tick % received_at_.size()] = {state.tick, state.receive_ns};
+  count_cycles(state, step, from_tick);
+}
+
+void Quality::on_sent(std::uint64_t expected_tick, std::int64_t now) {
+  ++counts_.sent;
+  last_sent_ns_ = now;
+  if (const std::int64_t received = receive_ns(expected_tick); received != 0) meter_.compute(now - received);
+}
+
+std::int64_t Quality::receive_ns(std::uint64_t tick) const {
+  const Received& r = received_at_[tick % received_at_.size()];
+  return tick != 0 && r.tick == tick ? r.ns : 0;
+}
+
+bool Quality::applied_within(std::uint64_t after, std::uint64_t until) const {
+  for (std::uint64_t t = after + 1; t <= until; ++t) {
+    if (applied_[t % applied_.size()] == t) return true;
+  }
+  return false;
+}
+
+// The cycles between two states: those whose states were lost, and those that the server skipped, too.
+void Quality::count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick) {
+  constexpr std::uint64_t kMax = 1000;
+  if (state.echo_sequence > echoed_ && state.echo_client_send_ns != 0) {
+    echoed_ = state.echo_sequence;
+    meter_.up(state.echo_server_recv_ns - state.echo_client_send_ns, static_cast<std::uint64_t>(state.receive_ns));
+  }
+  meter_.down(state.receive_ns - state.send_ns, static_cast<std::uint64_t>(state.receive_ns));
+  totals_.states_received = states_;
+  totals_.down_lost = packets_lost_;
+  totals_.commands_sent = counts_.sent;
+  totals_.up_received = state.echo_sequence > state.up_lost ? state.echo_sequence - state.up_lost : 0;
+  totals_.up_lost = state.up_lost;
+  totals_.refused = counts_.refused;
+  const std::uint64_t missed = state.ticks_missed > ticks_missed_ ? state.ticks_missed - ticks_missed_ : 0;
+  ticks_missed_ = state.ticks_missed;
+  const bool lockstep = (state.status_bits & v1::STATUS_LOCKSTEP) != 0;
+  const bool jumped = state.tick <= from_tick || (!lockstep && state.tick - from_tick > kMax);
+  if (last_sent_ns_ == 0 || state.receive_ns > last_sent_ns_ + 1'000'000'000)
+    active_ = false;
+  else if (!std::exchange(active_, true))
+    return meter_.begin(totals_);
+  if (!active_ || jumped) return;
+  totals_.skipped += missed;
+  meter_.server(static_cast<std::int64_t>(1000 * state.wake_late_us), static_cast<std::int64_t>(1000 * state.work_us));
+  for (std::uint64_t i = 0; i < std::min(missed, kMax); ++i) meter_.cycle(false, totals_);
+  const std::uint64_t width = lockstep ? state.tick - from_tick : step;
+  for (std::uint64_t t = from_tick; t + width <= state.tick; t += width)
+    meter_.cycle(applied_within(t, t + width), totals_);
 }
 
 void Quality::on_verdict(const Verdict& verdict) {
-  success_.push(verdict.applied());
+  if (verdict.in_time()) {
+    applied_[verdict.tick % applied_.size()] = verdict.tick;
+    meter_.wait(std::int64_t{1000} * verdict.age_us);
+  }
+  success_.push(verdict.in_time());
   if (verdict.code == v1::VERDICT_APPLIED) ++counts_.applied;
   if (verdict.code == v1::VERDICT_CLAMPED) ++counts_.clamped;
+  if (verdict.code == v1::VERDICT_LATE) ++counts_.late;
   if (verdict.code == v1::VERDICT_SUPERSEDED) ++counts_.superseded;
   if (verdict.code == v1::VERDICT_EXPIRED) ++counts_.expired;
   if (verdict.code == v1::VERDICT_NONE) ++counts_.unanswered;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "proto/link_quality.h"
 #include "realtime.pb.h"
 #include "tactus/types.h"
 
@@ -69,13 +70,22 @@ class Quality {
   // A complete state of a stream with this decimation; gaps in the tick number are losses, but never more than
   // `packets_lost`.
   void on_state(const State& state, std::uint32_t decimation, std::uint64_t packets_lost);
-  void on_sent() { ++counts_.sent; }
+  // A command that answers the state of expected_tick (0: of none).
+  void on_sent(std::uint64_t expected_tick, std::int64_t now);
+  // When the state of a tick had arrived, for the command that answers it; 0: not known (any more).
+  std::int64_t receive_ns(std::uint64_t tick) const;
+  std::uint64_t states() const { return states_; }
+  void set_period_s(double period) { meter_.set_period_us(1e6 * period); }
+  const LinkMeter& meter() const { return meter_; }
   void on_unsent() { --counts_.sent; }
   void on_verdict(const Verdict& verdict);
   // Fills the figures it knows.
   void report(Link& link) const;
 
  private:
+  void count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick);
+  bool applied_within(std::uint64_t after, std::uint64_t until) const;
+
   static constexpr std::size_t kWindow = 100;
   struct Window {
     std::bitset<kWindow> good;
@@ -87,6 +97,18 @@ class Quality {
   VerdictCounts counts_;
   std::uint64_t states_ = 0, states_lost_ = 0, tick_ = 0, packets_lost_ = 0;
   std::uint32_t epoch_ = 0, lost_in_a_row_ = 0, lost_in_a_row_max_ = 0;
+
+  struct Received {
+    std::uint64_t tick = 0;
+    std::int64_t ns = 0;
+  };
+  std::array<Received, 64> received_at_{};
+  std::array<std::uint64_t, 1024> applied_{};  // tick t stands in applied_[t % 1024] when a command was applied in it
+  LinkMeter meter_;
+  LinkMeter::Totals totals_;
+  std::int64_t last_sent_ns_ = 0;
+  std::uint64_t echoed_ = 0, ticks_missed_ = 0;
+  bool active_ = false;
 };
 
 }  // namespace tactus::client

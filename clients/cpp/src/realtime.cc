@@ -49,29 +49,34 @@ void Realtime::drain() {
 
 void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   wire::DatagramHeader header;
+  using Type = wire::DatagramType;
   const bool good = wire::read_header({in_.data(), size}, header) == wire::HeaderError::none &&
-                    (header.type == wire::DatagramType::state || header.type == wire::DatagramType::pong ||
-                     header.type == wire::DatagramType::shadow) &&
+                    (header.type == Type::state || header.type == Type::pong || header.type == Type::granted ||
+                     header.type == Type::shadow) &&
                     header.session == session_ && opener_.open_datagram(in_.data(), size) &&
                     window_.accept(header.sequence);
   const std::uint8_t* body = in_.data() + wire::kHeaderBytes;
   const int length = static_cast<int>(size) - static_cast<int>(wire::kHeaderBytes + wire::kMacBytes);
   v1::Pong pong;
+  v1::GrantedPacket granted;
   google::protobuf::MessageLite* message = &pong;
-  if (header.type == wire::DatagramType::state) message = &packet_;
-  if (header.type == wire::DatagramType::shadow) message = &shadow_;
+  if (header.type == Type::state) message = &packet_;
+  if (header.type == Type::granted) message = &granted;
+  if (header.type == Type::shadow) message = &shadow_;
   const bool decoded = good && message->ParseFromArray(body, length);
   lost_.store(window_.lost(), std::memory_order_relaxed);
   if (!decoded) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (header.type == wire::DatagramType::state)
+  if (header.type == Type::state)
     handlers_.state(packet_, header.sequence, receive_ns);
-  else if (header.type == wire::DatagramType::shadow)
+  else if (header.type == Type::shadow)
     handlers_.shadow(shadow_, receive_ns);
-  else
+  else if (header.type == Type::pong)
     handlers_.pong(pong, receive_ns);
+  else if (handlers_.granted)
+    handlers_.granted(granted);
 }
 
 Realtime::Sent Realtime::send(wire::DatagramType type, const google::protobuf::MessageLite& message,

@@ -20,6 +20,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   struct Handlers {
     std::function<void(const v1::StatePacket&, std::uint64_t sequence, std::int64_t receive_ns)> state;
     std::function<void(const v1::Pong&, std::int64_t receive_ns)> pong;
+    std::function<void(const v1::GrantedPacket&)> granted;
     std::function<void(const v1::ShadowPacket&, std::int64_t receive_ns)> shadow;
   };
   // Throws std::system_error when the socket cannot be made.

@@ -12,8 +12,8 @@ namespace tactus::client {
 
 class ShadowAssembler {
  public:
-  // Adds one packet. Returns the comparison that it completes, else null. A newer one gives up what is incomplete; parts
-  // of an older one, repeated parts and packets whose columns do not match are ignored.
+  // Adds one packet. Returns the comparison that it completes, else null. A newer one gives up what is incomplete;
+  // parts of an older one, repeated parts and packets whose columns do not match are ignored.
   std::shared_ptr<Shadow> add(const v1::ShadowPacket& packet, std::int64_t receive_ns);
 
  private:

@@ -53,6 +53,24 @@ const char* verdict_name(int code) {
       return "refused_queue_full";
     case v1::VERDICT_REFUSED_MALFORMED:
       return "refused_malformed";
+    case v1::VERDICT_LATE:
+      return "late";
+    case v1::VERDICT_HELD:
+      return "held";
+    case v1::VERDICT_EXTRAPOLATED:
+      return "extrapolated";
+    case v1::VERDICT_RAMPED:
+      return "ramped";
+    case v1::VERDICT_BRAKED:
+      return "braked";
+    case v1::VERDICT_REFUSED_UNKNOWN_JOINT:
+      return "refused_unknown_joint";
+    case v1::VERDICT_REFUSED_WRONG_COUNT:
+      return "refused_wrong_count";
+    case v1::VERDICT_REFUSED_NO_GAINS:
+      return "refused_no_gains";
+    case v1::VERDICT_REFUSED_FAULT:
+      return "refused_fault";
     default:
       return "refused_for_a_reason_newer_than_this_client";
   }
@@ -70,6 +88,8 @@ const char* send_status_name(SendStatus status) {
       return "a number is not finite";
     case SendStatus::too_large:
       return "too many rows for one datagram";
+    case SendStatus::wrong_count:
+      return "wrong_count";
     case SendStatus::unknown_body:
       return "no such body in this scene";
     case SendStatus::would_block:

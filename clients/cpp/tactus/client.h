@@ -14,8 +14,9 @@
 // Error(usage)); latest(), link(), clock() and send() are allowed there. run(), next() and advance() are for one thread
 // at a time. Errors: the constructor and requests throw Error. send() and run() never throw: they return a status.
 // Safety: a command dies at its deadline (20 ms unless stated). The end of run(), disarm() and the destructor send a
-// zero command to every body that was commanded. After a lost link, a lost lease or a new scene the client is disarmed:
-// it reconnects and subscribes again by itself, but sends no command until user code calls arm() again.
+// zero command to every body that was commanded, and release joints to their safe states. After a lost link, a lost
+// lease or a new scene the client is disarmed: it reconnects and subscribes again by itself, but sends no command until
+// user code calls arm() again.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,7 @@ class Client {
   // --- The scene
   std::shared_ptr<const v1::SceneDescription> scene() const;  // as last described
   std::uint32_t body(const std::string& name) const;  // id, this epoch; throws Error(usage) with the names there are
+  Robot robot(const std::string& name) const;         // throws Error(usage) with the names there are
   v1::SceneList list_scenes();
   v1::SceneDescription describe_scene();
   v1::SceneDescription load_scene(const std::string& name,
@@ -98,6 +100,10 @@ class Client {
   std::vector<Verdict> take_verdicts();              // those not yet taken, oldest first; keeps at most 4,096
   void on_verdict(std::function<void(const Verdict&)> callback);
   Report run(const Loop& loop);
+  // --- Joints. Channels "joint/ROBOT/JOINT", "joint/ROBOT/*". How those named (robots or robot/joint) take commands; a
+  // robot whose fault has latched takes them again after recover(). Both need the leases of the joints, or "world".
+  void set_joint_options(const std::vector<std::string>& joints, const JointOptions& options);
+  void recover(const std::string& robot);
 
   // --- The world. All but snapshot and statistics need the lease "world".
   void pause();
@@ -107,7 +113,7 @@ class Client {
   v1::GrantReply grant(std::uint64_t run_to_tick);  // lockstep, over TCP: tick reached and state hash
   // Lockstep over UDP: sends the command (if any), grants n ticks and returns the state of the last one; repeats the
   // grant until it answers (a repeated grant is harmless). Throws Error(timeout). The command needs a deadline_us of n
-  // ticks.
+  // ticks. On a link with faults: the newest state that has arrived by then; null when none has.
   StatePtr advance(std::uint32_t ticks = 1, const Command* command = nullptr,
                    std::chrono::milliseconds timeout = std::chrono::milliseconds(5000));
   v1::SceneDescription reset();
@@ -119,6 +125,11 @@ class Client {
   void set_shadow(const std::string& model, double rate_hz = 0);
   void set_parameter(const std::string& key, const std::string& value);
   v1::Statistics statistics();
+
+  // --- A link with faults on purpose (proto SetLinkFaults): of this client, or of another session (needs "world").
+  // Throws Error(refused) that names key and range.
+  v1::LinkFaultsReply set_link_faults(const v1::SetLinkFaults& faults);
+  v1::LinkFaultsReply link_faults(std::uint32_t session = 0);
 
   // --- Events: once each, in order, on the io thread.
   void on_event(std::function<void(const v1::Event&)> callback);

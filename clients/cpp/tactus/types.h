@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "proto/link_quality.h"
+
 namespace tactus::client {
 
 using Vec3 = std::array<double, 3>;
@@ -73,6 +75,75 @@ struct Contact {
   double depth = 0;  // m, positive when overlapping
 };
 
+// A joint of one coordinate.
+struct JointState {
+  std::uint32_t id = 0;
+  double q = 0, dq = 0;        // rad or m, and its rate
+  double effort = 0;           // what its drive gave, mean over the tick, N m or N
+  double external_effort = 0;  // J^T F of contacts, impacts and applied forces, mean over the tick, N m or N
+  std::uint32_t bits = 0;      // tactus::v1::JointBit, or-ed: what acted on it
+  std::uint32_t missed = 0;    // ticks without a fresh command, since the scene was loaded
+};
+
+struct SensorState {
+  std::uint32_t id = 0;
+  std::array<double, 6> value{};  // encoder q, dq; imu w, a - g; force_torque F, T; contact F
+};
+
+// The frame E of a link, in W.
+struct EndEffectorState {
+  std::uint32_t id = 0;
+  Vec3 p_WE{};  // m
+  Quaternion q_WE{1, 0, 0, 0};
+  Vec3 v_WE{}, w_WE{};  // m/s, rad/s
+  Vec3 f_W{}, t_W{};    // all that touched its body but its joints, mean over the tick: N, and N m about E
+};
+struct JacobianColumn {
+  std::uint32_t end_effector = 0, dof = 0;
+  Vec3 v{}, w{};  // V_WE per unit of the dof's velocity
+};
+
+// A robot of the scene, as client.robot() describes it. Valid for one scene_epoch.
+struct Robot {
+  struct Joint {
+    std::uint32_t id = 0, dof = 0;
+    std::string name;             // robot/joint
+    double lower = 0, upper = 0;  // rad or m
+    double effort_limit = 0, velocity_limit = 0;
+  };
+  std::uint32_t id = 0;
+  std::string name;
+  std::vector<Joint> joints;  // that take commands, in the order of every command
+  std::vector<std::pair<std::string, std::uint32_t>> links, sensors;  // robot/name, id
+
+  std::size_t size() const { return joints.size(); }
+  std::string channel() const { return "joint/" + name + "/*"; }  // for arm(), claim()
+  // With or without the robot's name; throw Error(usage) with the names there are.
+  std::size_t joint(const std::string& joint_name) const;  // place in joints
+  std::uint32_t link(const std::string& link_name) const;
+  std::uint32_t sensor(const std::string& sensor_name) const;
+};
+
+struct State;
+// The joints of a robot in a state; i is the place in Robot::joints. Valid while both live.
+class RobotView {
+ public:
+  RobotView(const Robot& robot, const State& state) : robot_(&robot), state_(&state) {}
+  std::size_t size() const { return robot_->joints.size(); }
+  const JointState& joint(std::size_t i) const;  // throws Error(usage) when it is not subscribed
+  double q(std::size_t i) const { return joint(i).q; }
+  double dq(std::size_t i) const { return joint(i).dq; }
+  double effort(std::size_t i) const { return joint(i).effort; }
+  double external_effort(std::size_t i) const { return joint(i).external_effort; }
+  bool fault() const;  // latched: client.recover() first
+  // Column i belongs to joint i; zero where the joint does not move the link.
+  std::vector<JacobianColumn> jacobian(std::uint32_t link) const;
+
+ private:
+  const Robot* robot_;
+  const State* state_;
+};
+
 // One tick as the server published it, put together from all its packets.
 struct State {
   std::uint32_t scene_epoch = 0;
@@ -87,23 +158,33 @@ struct State {
   std::int64_t echo_client_send_ns = 0;  // client clock, of our newest datagram the server had seen; 0 none
   std::int64_t echo_server_recv_ns = 0;  // server clock
   std::uint64_t echo_sequence = 0;
-  std::uint64_t sequence = 0;     // newest datagram of this state
-  std::vector<BodyState> bodies;  // ascending id
-  std::vector<Contact> contacts;  // when subscribed
+  std::uint64_t sequence = 0;      // newest datagram of this state
+  std::vector<BodyState> bodies;   // ascending id
+  std::vector<Contact> contacts;   // when subscribed
+  std::vector<JointState> joints;  // when subscribed, ascending id, and so on
+  std::vector<SensorState> sensors;
+  std::vector<EndEffectorState> end_effectors;
+  std::vector<JacobianColumn> jacobian;
   std::uint32_t contact_count = 0, contacts_dropped = 0;
   double penetration_max_m = 0, kinetic_energy_j = 0, work_us = 0, wake_late_us = 0;
+  std::uint32_t up_lost = 0;  // of our datagrams up to echo_sequence, those that never reached the server so far
 
   // The body with this id, or null when it is not in the subscription. O(log N).
   const BodyState* find(std::uint32_t id) const;
   // As find, but for an id that must be there; throws Error(usage).
   const BodyState& body(std::uint32_t id) const;
+  RobotView robot(const Robot& robot) const { return {robot, *this}; }
+  // Throw Error(usage) when it is not subscribed.
+  const SensorState& sensor(std::uint32_t id) const;
+  const EndEffectorState& end_effector(std::uint32_t link) const;
 };
 using StatePtr = std::shared_ptr<const State>;
 
 // How far the live model is from the shadow model at one body, after one of the shadow's steps from the same state.
 struct ShadowRow {
   std::uint32_t id = 0;
-  double position_m = 0, angle_rad = 0, velocity_m_per_s = 0, force_n = 0;  // lengths of differences, proto/realtime.proto
+  double position_m = 0, angle_rad = 0, velocity_m_per_s = 0,
+         force_n = 0;  // lengths of differences, proto/realtime.proto
 };
 struct Shadow {
   std::uint32_t scene_epoch = 0, subscription = 0;
@@ -128,9 +209,23 @@ struct Wrench {
   std::optional<Vec3> p_BP{};  // where the force acts, m, in the body's frame; empty: the mass centre
 };
 
-// One datagram of wrenches, all applied or none.
+// What a joint is asked for.
+enum class JointMode : std::uint32_t {
+  effort = 0,    // N m or N
+  velocity = 1,  // rad/s or m/s; the scene's drive must have a kd
+  position = 2,  // rad or m, and its rate; the scene's drive must have a kp
+  release = 3,   // nothing more: to the channel's safe state
+};
+struct JointRow {
+  std::uint32_t joint = 0;  // id
+  JointMode mode = JointMode::effort;
+  double value = 0, rate = 0;
+};
+
+// One datagram of wrenches and joint commands, all applied or none.
 struct Command {
   std::vector<Wrench> rows;
+  std::vector<JointRow> joints;
   std::uint32_t deadline_us = 0;    // lives this long, then ramps to zero; 0 = 20,000 (server default), cap 200,000
   std::uint64_t expected_tick = 0;  // tick of the state it answers; run() fills it in
 
@@ -142,6 +237,30 @@ struct Command {
     rows.push_back(row);
     return *this;
   }
+  // One value for each of robot.joints; a wrong number of them makes send() say so.
+  Command& effort(const Robot& robot, const std::vector<double>& values) {
+    return whole(robot, JointMode::effort, values, {});
+  }
+  Command& velocity(const Robot& robot, const std::vector<double>& values) {
+    return whole(robot, JointMode::velocity, values, {});
+  }
+  Command& position(const Robot& robot, const std::vector<double>& values, const std::vector<double>& rates = {}) {
+    return whole(robot, JointMode::position, values, rates);
+  }
+  Command& joint(const JointRow& row) {
+    joints.push_back(row);
+    return *this;
+  }
+  bool empty() const { return rows.empty() && joints.empty() && !wrong_count; }
+  void clear() {
+    rows.clear();
+    joints.clear();
+    wrong_count = false;
+  }
+  bool wrong_count = false;  // set by the calls above
+  // What effort(), velocity() and position() of a robot do.
+  Command& whole(const Robot& robot, JointMode mode, const std::vector<double>& values,
+                 const std::vector<double>& rates);
 };
 
 // What the server did with one command. Delivered once, though each state repeats the last 8.
@@ -153,7 +272,8 @@ struct Verdict {
   std::uint32_t item = 0;                     // row that decided
   std::int64_t sent_ns = 0, received_ns = 0;  // client clock
 
-  bool applied() const { return code == 1 || code == 2; }
+  bool applied() const { return code == 1 || code == 2 || code == 5; }
+  bool in_time() const { return code == 1 || code == 2; }
   bool refused() const { return code >= 10; }
 };
 // "applied", "refused_not_leased"... for people and JSON.
@@ -161,7 +281,7 @@ const char* verdict_name(int code);
 
 // Sums over the life of the connection (they restart with a new one).
 struct VerdictCounts {
-  std::uint64_t sent = 0, applied = 0, clamped = 0, superseded = 0, expired = 0, refused = 0, unanswered = 0;
+  std::uint64_t sent = 0, applied = 0, clamped = 0, superseded = 0, expired = 0, refused = 0, unanswered = 0, late = 0;
 };
 
 // How good the link is right now.
@@ -175,6 +295,10 @@ struct Link {
   double age_us = 0;  // start of the newest state's tick to now, by the clock estimate
   std::uint64_t states = 0, states_lost = 0, states_incomplete = 0, packets_lost = 0, packets_refused = 0;
   VerdictCounts verdicts;
+  // Whose fault it is when cycles are missed: the times of this program, of the link in each direction and of the
+  // server, shares, likely cause and one sentence (proto/link_quality.h). Renewed twice a second while run() runs, at
+  // once by Client::link().
+  LinkFigures quality;
 
   // One sentence: what is wrong and on which side, or that all is well.
   std::string explain() const;
@@ -196,6 +320,7 @@ enum class SendStatus {
   not_finite,    // a number is NaN or infinite
   too_large,     // more rows than one datagram holds: 17 with points, 25 without
   unknown_body,  // not an id of the present scene
+  wrong_count,   // not one value for each joint of a robot
   would_block,   // the socket is full; nothing was sent
 };
 const char* send_status_name(SendStatus status);
@@ -213,7 +338,20 @@ struct Subscription {
   bool contacts = false;
   bool single_precision = false;  // half the bytes
   std::uint32_t decimation = 1;   // every n-th tick
-  bool shadow = false;            // comparisons with the shadow model, while there is one
+  // Robots, robot/joint or "*"; robots, robot/sensor or "*"; robot/link. With these, no body comes unless named.
+  std::vector<std::string> joints{}, sensors{}, end_effectors{};
+  bool jacobian = false;  // of the end effectors
+  bool shadow = false;    // comparisons with the shadow model, while there is one
+};
+
+// How channels of joints take commands (control.proto, JointOptions). Limits: 0 = none.
+struct JointOptions {
+  std::string missed = "hold";        // for ticks without a fresh command: hold, extrapolate, ramp, brake
+  std::uint32_t tolerance_ticks = 2;  // a tick misses its command when the newest is so many ticks old; 0: not watched
+  std::uint32_t fault_ticks = 0;      // missed in a row: the robot latches a fault; 0: never
+  double ramp_s = 0.010;              // after the deadline, to the safe state
+  double cutoff_hz = 0;               // of the low-pass filter; 0: none
+  double effort_limit = 0, effort_rate_limit = 0, velocity_limit = 0;
 };
 
 // How a control loop ended.

@@ -5,6 +5,7 @@
         print(c.scene)
         c.push("block", force=(5, 0, 0), deadline_s=0.2)
 """
+from . import record
 from .client import Client, Command, LinkStatistics, Wrench, connect
 from .control import STOP, ControlReport
 from .errors import (
@@ -28,7 +29,8 @@ from .errors import (
 )
 from .leases import Lease
 from .lockstep import Lockstep, LockstepError
-from .messages import ErrorCode, EventKind, Status, VerdictCode, WrenchFrame
+from .messages import ErrorCode, EventKind, JointBit, JointMode, LinkCause, Status, VerdictCode, WrenchFrame
+from .robot import Effort, EndEffectorState, Joint, Position, Robot, RobotCommand, RobotState, Velocity
 from .scene import Body, Event, LeaseEntry, Scene, Snapshot
 from .state import BodyState, Contact, State, Verdict
 from .subscription import Subscription

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 from . import wire
 from .connection import Connection
-from .control import ControlLoop, ControlReport
+from .control import ControlLoop, ControlReport, RobotLoop
 from .errors import NotArmed, TimedOut
-from .leases import Lease, channel_name, wrench_channel
+from .leases import Lease, channel_name, expand_channels, wrench_channel
 from .link import Link
 from .lockstep import Lockstep
-from .messages import CommandPacket, Statistics, WrenchFrame
+from .messages import CommandPacket, LinkFaultsReply, LinkQuality, Statistics, WrenchFrame
+from .robot import RobotCommand, fill_joints
 from .scene import LeaseEntry, Scene, Snapshot
 from .state import State, Verdict
 from .subscription import Subscription
@@ -154,6 +155,13 @@ class Client:
                 dict(connection.verdicts.counts), self.round_trip_s, self.clock_offset_s,
             )  # fmt: skip
 
+    @property
+    def quality(self) -> LinkQuality:
+        """Why did my cycle miss? The server's LinkQuality of this client (control.proto): success rate, times of this program, of the
+        link in each direction and of the server, apart, `cause` (a tactus.LinkCause) and `explanation`, one sentence. Asks the server."""
+        session = self.connection.link.session
+        return next((c.quality for c in self.statistics().clients if c.session == session), LinkQuality())
+
     def events(self) -> list:
         """Events since the last call, oldest first: LINK_LOST, RECONNECTED, SCENE_CHANGED, LEASE_LOST, COMMANDS_EXPIRED ..."""
         return self.connection.take_events()
@@ -230,9 +238,10 @@ class Client:
         """Advances a paused world; returns a GrantReply with tick and state_hash."""
         return self._world_request("step", ticks=ticks).grant
 
-    def lockstep(self, timeout_s: float = 60.0) -> Lockstep:
-        """`with c.lockstep() as ls: ls.step(10)`: the world advances only by this client's steps."""
-        return Lockstep(self, timeout_s)
+    def lockstep(self, timeout_s: float = 60.0, *, stream: Subscription = None, strict: bool = True) -> Lockstep:
+        """`with c.lockstep() as ls: ls.step(10)`: the world advances only by this client's steps, which return the states of `stream`
+        (default: the one behind read()). `strict`: a step raises when a command sent before it was not applied."""
+        return Lockstep(self, timeout_s, stream, strict)
 
     def snapshot(self, name: str = "") -> Snapshot:
         """Takes a snapshot of the whole state; a name keeps it in the server, too."""
@@ -249,15 +258,37 @@ class Client:
         """The server's Statistics message (control.proto): rates, lateness, work, refusals, clients."""
         return self.connection.request("get_statistics").statistics
 
+    def save_black_box(self, reason: str = ""):
+        """Has the server write its black box, the last seconds, to a file on its machine. Returns a BlackBoxSaved with path, bytes,
+        records, first_tick, last_tick; tactus.record.read(path) reads it."""
+        return self.connection.request("save_black_box", reason=reason).black_box
+    # --- the link
+
+    def set_link_faults(self, *, up: dict = None, down: dict = None, seed: int = 1, session: int = 0) -> LinkFaultsReply:
+        """Lets the server delay, lose, double and reorder this client's datagrams on purpose: `up` to the server, `down` from it, for
+        example down=dict(delay_us=2000, jitter_us=500, loss=0.01, loss_burst=3); also duplicate, reorder, reorder_us, keep_order (proto
+        LinkDirection). Without a direction it is sound. The same seed gives the same faults; in lockstep delays count in ticks. Another
+        client's `session` needs the lease "world". Raises BadValue that names key and range."""
+        wish = dict(up=dict(up or {}), down=dict(down or {}), seed=seed, session=session)
+        reply = self._world_request("set_link_faults", **wish) if session else self.connection.request("set_link_faults", **wish)
+        return reply.link_faults
+
+    def link_faults(self, session: int = 0) -> LinkFaultsReply:
+        """The faults of this client's link (or that of another session), counted, and the last 1,024 fates."""
+        return self.connection.request("get_link_faults", session=session).link_faults
+
     # --- states
 
     def subscribe(self, bodies=None, *, velocity=True, wrench=False, contacts=False, single_precision=False, decimation=1,
-                  shadow=False) -> Subscription:  # fmt: skip
+                  shadow=False, joints=None, sensors=None, end_effectors=None, jacobian=False) -> Subscription:  # fmt: skip
         """A stream of states. `bodies` are names (default: all that move). The first one also serves read(), latest() and states().
-        With `shadow` it also brings the comparisons with the shadow model: Subscription.shadow()."""
+        With `shadow` it also brings the comparisons with the shadow model: Subscription.shadow(). `joints` and `sensors` are robots, full
+        names or "*", `end_effectors` links (robot/link), with `jacobian` their Jacobians too; with these, no body comes unless
+        named ("*": all)."""
         wish = dict(
             bodies=list(bodies or ()), velocity=velocity, wrench=wrench, contacts=contacts,
             single_precision=single_precision, decimation=decimation, shadow=shadow,
+            joints=list(joints or ()), sensors=list(sensors or ()), end_effectors=list(end_effectors or ()), jacobian=jacobian,
         )  # fmt: skip
         subscription = Subscription(self.connection, wish)
         self.connection.subscribe(subscription)
@@ -287,8 +318,10 @@ class Client:
     # --- leases and commands
 
     def claim(self, *targets: str, duration_s: float = 2.0, take_over: bool = False) -> Lease:
-        """Takes bodies (by name) or "world" for this client alone: all or nothing, renewed until released. A context manager."""
-        return self.connection.leases.acquire([channel_name(t) for t in targets], duration_s, take_over)
+        """Takes bodies (by name), joints ("joint/ROBOT/JOINT", "joint/ROBOT/*") or "world" for this client alone: all or nothing,
+        renewed until released. A context manager."""
+        channels = expand_channels([channel_name(t) for t in targets], self.scene)
+        return self.connection.leases.acquire(channels, duration_s, take_over)
 
     def leases(self) -> list:
         """Who holds what."""
@@ -300,13 +333,57 @@ class Client:
         Push again before that to go on, or use control(). Claims the body first, unless claimed. Meanings: see Wrench."""
         return self.command({body: Wrench(force, torque, at, frame)}, deadline_s=deadline_s)
 
-    def command(self, wrenches: dict, *, deadline_s=DEFAULT_DEADLINE_S, expected_tick: int = 0) -> Command:
-        """Sends wrenches for several bodies at once, all applied or none: {"block": Wrench(force=(1, 0, 0))}."""
+    def command(self, wrenches: dict = None, *, joints: dict = None, deadline_s=DEFAULT_DEADLINE_S, expected_tick: int = 0) -> Command:
+        """Sends wrenches and joint commands at once, all applied or none: {"block": Wrench(force=(1, 0, 0))},
+        joints={"arm/elbow": Effort(3.0), "arm/wrist": Position(0.5)}."""
         self.connection.require_armed()
+        wrenches, joints = wrenches or {}, joints or {}
         packet = self._command_packet(wrenches, deadline_s, expected_tick)
+        fill_joints(packet, joints, self.scene)
         for body in wrenches:
             self.connection.leases.ensure(wrench_channel(body))
             self._pushed_until[body] = time.monotonic() + deadline_s
+        self.connection.leases.ensure_all([f"joint/{self.scene.joint(name).name}" for name in joints])
+        return self._send(packet)
+
+    def command_robot(self, robot: str, command=None, *, deadline_s=DEFAULT_DEADLINE_S, expected_tick: int = 0, **values) -> Command:
+        """Commands all joints of a robot in one packet: command_robot("arm", effort=[...]), velocity=[...] or position=[...], rate=[...];
+        or a RobotCommand. They act until `deadline_s` has passed, then the channels go to their safe states."""
+        self.connection.require_armed()
+        packet = self._command_packet({}, deadline_s, expected_tick)
+        (command or RobotCommand(**values)).fill(packet, self.scene.robot(robot))
+        self.connection.leases.ensure_all(expand_channels([f"joint/{robot}/*"], self.scene))
+        return self._send(packet)
+
+    def set_joint_options(self, *joints: str, **options) -> None:
+        """Changes how channels take commands, of robots or of single joints (robot/joint): missed ("hold", "extrapolate", "ramp", "brake"),
+        tolerance_ticks, fault_ticks, ramp_s, cutoff_hz, effort_limit, effort_rate_limit, velocity_limit (0: none). What is not named stays
+        as it is with the first of the joints. Claims them for its time, unless held."""
+        scene = self.refresh_scene()
+        first = scene.robot(joints[0]).joints[0] if joints[0] in scene.robots else scene.joint(joints[0])
+        wish = type(first.description.options)()
+        wish.CopyFrom(first.description.options)
+        for key, value in options.items():
+            setattr(wish, key, value)
+        with self.connection.leases.holding(self._joint_channels(joints)):
+            self.connection.request("set_joint_options", joints=list(joints), options=wish)
+
+    def recover(self, robot: str) -> None:
+        """Clears a robot's latched fault: it takes commands again. Claims it for the time, unless held."""
+        with self.connection.leases.holding(self._joint_channels([robot])):
+            self.connection.request("recover_fault", robot=robot)
+
+    def _joint_channels(self, joints):
+        return expand_channels([f"joint/{j}" if "/" in j else f"joint/{j}/*" for j in joints], self.scene)
+
+    def control_robot(self, robot: str, callback, duration_s: float = None, deadline_s: float = DEFAULT_DEADLINE_S,
+                      **subscription) -> ControlReport:  # fmt: skip
+        """Calls `callback(robot_state, state)` with each newest state and sends what it returns: one effort for each of
+        scene.robots[robot].joints, a RobotCommand, None for no command in this cycle, tactus.STOP to end. `subscription` asks for more:
+        bodies, sensors, end_effectors, jacobian. Claims the robot for its time; at the end its channels go to their safe states."""
+        return RobotLoop(self, robot, callback, deadline_s, subscription).run(duration_s)
+
+    def _send(self, packet):
         command = Command(self, self.connection.send_command(packet))
         self._unjudged = [*self._unjudged[-UNJUDGED_KEPT:], command]
         return command

@@ -21,7 +21,7 @@ from .errors import (
 )
 from .leases import LeaseKeeper
 from .link import Link, make_request
-from .messages import CommandPacket, EventKind, Ping, Pong, ShadowPacket, StatePacket
+from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket
 from .scene import Event, Scene
 from .state import ClockEstimate, VerdictLog
 
@@ -29,6 +29,7 @@ HEARTBEAT_S = 0.5
 UPKEEP_S = 0.2
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.05, 1.0
 EVENTS_KEPT = 1024
+ARRIVALS_KEPT = 64
 
 
 class _Pending:
@@ -63,6 +64,9 @@ class Connection:
         self._events = collections.deque(maxlen=EVENTS_KEPT)
         self._pending = {}
         self._answered_ping_ns = 0  # send time of the newest ping that was answered
+        self.granted_tick = None  # lockstep on a link with faults: up to where the server has run; None: its links are sound
+        self._arrivals = collections.OrderedDict()  # tick -> when its state had arrived complete; the last few
+        self._states_received = 0
         self._own_changes = 0
         self._refreshing = False
         self._down_reason = ""
@@ -101,6 +105,9 @@ class Connection:
         with self.lock:
             link = self._link_up()
             self.require_armed()
+        packet.client_recv_ns = self._arrivals.get(packet.expected_tick, 0)
+        packet.states_received = self._states_received
+        packet.states_lost = link.datagrams_lost
         packet.client_send_ns = time.monotonic_ns()
         return link.send_datagram(wire.COMMAND, packet)
 
@@ -268,12 +275,20 @@ class Connection:
             try:
                 if kind == wire.STATE:
                     self._take_state(StatePacket.FromString(payload), sequence, received_ns)
+                elif kind == wire.GRANTED:
+                    self._take_granted(GrantedPacket.FromString(payload))
                 elif kind == wire.SHADOW:
                     self._take_shadow(ShadowPacket.FromString(payload))
                 else:
                     self._take_pong(Pong.FromString(payload), received_ns)
             except DecodeError:
                 link.refused["malformed"] += 1
+
+    def _take_granted(self, packet):
+        with self.lock:
+            if packet.scene_epoch == self.scene.scene_epoch:
+                self.granted_tick = packet.tick
+                self.changed.notify_all()
 
     def _take_shadow(self, packet):
         with self.lock:
@@ -290,10 +305,18 @@ class Connection:
             self.clock.add(packet.echo_client_send_ns, packet.echo_server_recv_ns, packet.send_ns, received_ns)
             if packet.scene_epoch == self.scene.scene_epoch:
                 for subscription in self.subscriptions:
-                    if subscription.id == packet.subscription:
-                        fresh |= subscription.take_packet(packet, sequence, received_ns, self.scene.names)
+                    if subscription.id == packet.subscription and subscription.take_packet(packet, sequence, received_ns, self.scene):
+                        fresh = True
+                        self._count_arrival(packet.tick, received_ns)
             if fresh:
                 self.changed.notify_all()
+
+    def _count_arrival(self, tick, received_ns):
+        """Of several subscriptions the last one counts: a tick is one state."""
+        self._states_received += tick not in self._arrivals
+        self._arrivals[tick] = received_ns
+        if len(self._arrivals) > ARRIVALS_KEPT:
+            self._arrivals.popitem(last=False)
 
     def _take_pong(self, pong, received_ns):
         with self.lock:
@@ -397,6 +420,8 @@ class Connection:
         with self.lock:
             self.scene = Scene(description)
             self.verdicts.new_session()
+            self._arrivals.clear()
+            self._states_received = 0
             self.clock = ClockEstimate()
             subscriptions = list(self.subscriptions)
         for subscription in subscriptions:

@@ -4,7 +4,10 @@ import time
 from typing import NamedTuple
 
 from .errors import LinkLost, NotArmed, NotLeased, TimedOut
-from .leases import wrench_channel
+from .leases import expand_channels, wrench_channel
+from .robot import RobotCommand
+
+_MISSED = ("HELD", "EXTRAPOLATED", "RAMPED", "BRAKED")  # not of a command's arrival: what followed it
 
 STOP = object()  # a callback returns this to end the loop
 SILENCE_S = 1.0
@@ -24,7 +27,7 @@ class ControlReport(NamedTuple):
     @property
     def applied_ratio(self) -> float:
         """Commands applied (also when cut to limits) per command sent."""
-        return (self.verdicts.get("APPLIED", 0) + self.verdicts.get("CLAMPED", 0)) / self.commands if self.commands else 1.0
+        return sum(self.verdicts.get(v, 0) for v in ("APPLIED", "CLAMPED", "LATE")) / self.commands if self.commands else 1.0
 
 
 class ControlLoop:
@@ -45,15 +48,24 @@ class ControlLoop:
         client = self._client
         client.connection.require_armed()
         started = time.monotonic()
-        with client.connection.leases.holding(self._channels), client.subscribe(self._bodies) as stream:
+        with client.connection.leases.holding(self._channels), self._subscribe() as stream:
             try:
                 self._loop(stream, None if duration_s is None else started + duration_s)
             finally:
-                client.stop_pushing(self._bodies)
+                self._stop()
             self._await_final_verdicts(stream)
         return ControlReport(
             self._cycles, self._skipped, self._commands, dict(self._verdicts), time.monotonic() - started, self._callback_s_max
         )
+
+    def _subscribe(self):
+        return self._client.subscribe(self._bodies)
+
+    def _stop(self):
+        self._client.stop_pushing(self._bodies)
+
+    def _command(self, wrenches, state):
+        return self._client.command(wrenches, deadline_s=self._deadline_s, expected_tick=state.tick)
 
     def _loop(self, stream, end):
         reconnects = self._client.reconnects
@@ -92,10 +104,10 @@ class ControlLoop:
         return wrenches
 
     def _send(self, wrenches, state):
-        if not wrenches:
+        if wrenches is None or len(wrenches) == 0:
             return
         self._client.connection.leases.require(self._channels)
-        command = self._client.command(wrenches, deadline_s=self._deadline_s, expected_tick=state.tick)
+        command = self._command(wrenches, state)
         self._commands += 1
         self._sequences = range(self._sequences.start or command.sequence, command.sequence + 1)
 
@@ -104,9 +116,30 @@ class ControlLoop:
 
     def _await_final_verdicts(self, stream):
         end = time.monotonic() + FINAL_VERDICTS_S
-        while sum(self._verdicts.values()) < self._commands and time.monotonic() < end:
+        while sum(n for v, n in self._verdicts.items() if v not in _MISSED) < self._commands and time.monotonic() < end:
             try:
                 stream.newest(end - time.monotonic())
             except (LinkLost, TimedOut):
                 return
             self._count_verdicts()
+
+
+class RobotLoop(ControlLoop):
+    """One run of Client.control_robot(). At its end the lease goes back, and with it the channels to their safe states."""
+
+    def __init__(self, client, robot, callback, deadline_s, subscription):
+        robot = client.scene.robot(robot)  # raises with the names there are
+        super().__init__(client, [], lambda state: callback(state.robot(robot.name), state), deadline_s)
+        self._robot = robot
+        self._channels = expand_channels([robot.channel], client.scene)
+        self._subscription = {**subscription, "joints": [robot.name, *subscription.get("joints", ())]}
+
+    def _subscribe(self):
+        return self._client.subscribe(self._subscription.pop("bodies", None), **self._subscription)
+
+    def _stop(self):
+        pass
+
+    def _command(self, wish, state):
+        wish = wish if isinstance(wish, RobotCommand) else RobotCommand(effort=wish)
+        return self._client.command_robot(self._robot.name, wish, deadline_s=self._deadline_s, expected_tick=state.tick)

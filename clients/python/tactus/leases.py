@@ -15,7 +15,18 @@ def wrench_channel(body: str) -> str:
 
 def channel_name(target: str) -> str:
     """ "world" and full channel names stay; a body's name becomes its wrench channel."""
-    return target if target == "world" or "/wrench" in target else wrench_channel(target)
+    return target if target == "world" or "/wrench" in target or target.startswith("joint/") else wrench_channel(target)
+
+
+def expand_channels(channels, scene) -> list:
+    """joint/ROBOT/* becomes the channels of its commanded joints: the server speaks of those."""
+    out = []
+    for channel in channels:
+        if channel.startswith("joint/") and channel.endswith("/*"):
+            out.extend(f"joint/{joint.name}" for joint in scene.robot(channel[len("joint/") : -len("/*")]).joints)
+        else:
+            out.append(channel)
+    return out
 
 
 class Lease:
@@ -97,6 +108,14 @@ class LeaseKeeper:
         lease = self._by_channel.get(channel) or self.acquire([channel], automatic=True)
         lease.used_at = time.monotonic()
         return lease
+
+    def ensure_all(self, channels) -> None:
+        """As ensure, for channels that are taken together."""
+        missing = [c for c in channels if c not in self._by_channel]
+        if missing:
+            self.acquire(missing, automatic=True)
+        for channel in channels:
+            self.ensure(channel)
 
     def release(self, lease) -> None:
         if not self._forget(lease, "released"):

@@ -38,19 +38,29 @@ StatePacket = _message_class("StatePacket")
 ShadowPacket = _message_class("ShadowPacket")
 CommandPacket = _message_class("CommandPacket")
 GrantPacket = _message_class("GrantPacket")
+GrantedPacket = _message_class("GrantedPacket")
 Ping = _message_class("Ping")
 Pong = _message_class("Pong")
 Request = _message_class("Request")
 Reply = _message_class("Reply")
 SceneDescription = _message_class("SceneDescription")
 Statistics = _message_class("Statistics")
+Record = _message_class("Record")
+LinkFaultsReply = _message_class("LinkFaultsReply")
+LinkQuality = _message_class("LinkQuality")
 
 VerdictCode = _enum_class("VerdictCode", "VERDICT_", "VerdictCode")
 ErrorCode = _enum_class("ErrorCode", "ERROR_", "ErrorCode")
 WrenchFrame = _enum_class("WrenchFrame", "WRENCH_", "WrenchFrame")
+JointMode = _enum_class("JointMode", "JOINT_", "JointMode")
+LinkCause = _enum_class("LinkCause", "LINK_CAUSE_", "LinkCause")
 EventKind = _enum_class("EventKind", "", "Event.Kind")
 _STATUS_VALUES = _POOL.FindEnumTypeByName("tactus.v1.StatusBit").values
 Status = enum.IntFlag("Status", {v.name.removeprefix("STATUS_"): v.number for v in _STATUS_VALUES if v.number})
+
+
+_JOINT_BITS = _POOL.FindEnumTypeByName("tactus.v1.JointBit").values
+JointBit = enum.IntFlag("JointBit", {v.name.removeprefix("JOINT_"): v.number for v in _JOINT_BITS if v.number})
 
 
 def verdict_name(code: int) -> str:

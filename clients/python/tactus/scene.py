@@ -1,6 +1,8 @@
 """What is in the world: the server's description of the running scene, with bodies by name."""
 from typing import NamedTuple
 
+from .robot import Robot
+
 
 class Body(NamedTuple):
     """A body of the scene. `description` holds shapes and inertia as in control.proto's BodyDescription."""
@@ -31,6 +33,17 @@ class Scene:
             b.name: Body(b.id, b.name, b.mode, b.mass_kg, b.force_limit_n, b.torque_limit_n_m, b) for b in description.bodies
         }
         self.names = {b.id: b.name for b in self.bodies.values()}
+        self.robots = {r.name: Robot(r) for r in description.robots}
+
+    def robot(self, name: str) -> Robot:
+        try:
+            return self.robots[name]
+        except KeyError:
+            raise KeyError(f"no robot {name!r} in scene {self.name!r}; it has: {', '.join(self.robots) or 'none'}") from None
+
+    def joint(self, name: str):
+        """A joint by its full name, robot/joint."""
+        return self.robot(name.partition("/")[0]).joint(name)
 
     def __getitem__(self, name: str) -> Body:
         try:

@@ -3,6 +3,7 @@ import collections
 from typing import NamedTuple
 
 from .messages import Status, VerdictCode, verdict_name
+from .robot import RobotState
 
 try:
     import numpy
@@ -81,7 +82,12 @@ class Verdict(NamedTuple):
 
     @property
     def applied(self) -> bool:
-        return self.code in (VerdictCode.APPLIED, VerdictCode.CLAMPED)
+        return self.code in (VerdictCode.APPLIED, VerdictCode.CLAMPED, VerdictCode.LATE)
+
+    @property
+    def missed(self) -> bool:
+        """Not of the command's arrival: no fresh one followed it, and this is what acts instead."""
+        return VerdictCode.HELD <= self.code <= VerdictCode.BRAKED
 
     @property
     def refused(self) -> bool:
@@ -94,8 +100,10 @@ class State:
     `state["block"]` is one body; `state.pose` etc. are all of them at once, row i belonging to `state.body_id[i]`.
     """
 
-    def __init__(self, packets, received_ns: int, names: dict):
+    def __init__(self, packets, received_ns: int, names: dict, scene=None):
         self._packets = packets
+        self._scene = scene
+        self._robots = {}
         self._names = names
         self._row_of_id = None
         first = packets[0]
@@ -174,6 +182,12 @@ class State:
             self._name(body_id), body_id, pose[:3], pose[3:],
             velocity and velocity[:3], velocity and velocity[3:], wrench and wrench[:3], wrench and wrench[3:],
         )  # fmt: skip
+
+    def robot(self, name: str) -> RobotState:
+        """A robot's joints, sensors and end effectors, as subscribed."""
+        if name not in self._robots:
+            self._robots[name] = RobotState(self._scene.robot(name), self._packets)
+        return self._robots[name]
 
     def __contains__(self, body) -> bool:
         try:
@@ -301,7 +315,7 @@ class VerdictLog:
 
     def find(self, sequence: int):
         """The verdict of a command, or None."""
-        return next((v for (s, _), v in reversed(self._by_key.items()) if s == sequence), None)
+        return next((v for (s, _), v in reversed(self._by_key.items()) if s == sequence and not v.missed), None)
 
     def take_fresh(self) -> list:
         """The verdicts since the last call, oldest first."""

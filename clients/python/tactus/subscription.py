@@ -73,6 +73,26 @@ class Subscription:
         with self._connection.lock:
             return self._shadows.popleft()
 
+    def skip_to(self, tick: int, reached, timeout_s: float):
+        """For lockstep: (True, the state of `tick`), or once `reached()` (True, the newest one unread or None); (False, None) on timeout."""
+
+        def has_tick():
+            return any(state.tick == tick for state in self._queue)
+
+        with self._connection.lock:
+            done = self._connection.changed.wait_for(lambda: has_tick() or reached() or self.error or self._connection.closed, timeout_s)
+            if self.error:
+                raise self.error
+            if not done or self._connection.closed:
+                return False, None
+            state = self._queue[-1] if self._queue else None
+            while has_tick():
+                state = self._queue.popleft()
+            if not reached():
+                return True, state
+            self._queue.clear()
+            return True, state
+
     def skip(self) -> None:
         """Forgets the states that have not been read."""
         with self._connection.lock:
@@ -108,12 +128,12 @@ class Subscription:
             self._shadows.append(ShadowState([self._shadow_parts[i] for i in sorted(self._shadow_parts)], names))
             self._shadow_parts = {}
 
-    def take_packet(self, packet, sequence: int, received_ns: int, names: dict) -> bool:
+    def take_packet(self, packet, sequence: int, received_ns: int, scene) -> bool:
         """Receive thread, lock held: true when a state became complete."""
         packets = self._assembler.add(packet, sequence)
         if packets is None:
             return False
-        self._latest = State(packets, received_ns, names)
+        self._latest = State(packets, received_ns, scene.names, scene)
         if len(self._queue) == QUEUE_MAX:
             self.dropped += 1
         self._queue.append(self._latest)

@@ -1,8 +1,8 @@
-#include "clients/cli/child_server.h"
+#include "clients/cpp/src/child_server.h"
 
 #include <filesystem>
 
-#include "clients/cli/commands.h"
+#include "tactus/types.h"
 
 #ifndef _WIN32
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <thread>
 #endif
 
-namespace tactus::cli {
+namespace tactus::client {
 
 std::string own_directory(const std::string& argv0) {
   std::error_code error;
@@ -34,9 +34,9 @@ std::string own_directory(const std::string& argv0) {
 #ifdef _WIN32
 
 struct ChildServer::Impl {};
-ChildServer::ChildServer(const std::string&, const std::string&, unsigned) {
-  throw client::Error(client::Error::Kind::usage,
-                      "starting a server from here works on POSIX systems only: start tactusd, then run this again");
+ChildServer::ChildServer(const std::string&, const std::vector<std::string>&, const std::function<bool()>&) {
+  throw Error(Error::Kind::usage,
+              "starting a server from here works on POSIX systems only: start tactusd, then run this again");
 }
 ChildServer::~ChildServer() = default;
 
@@ -109,16 +109,14 @@ std::uint16_t announced_port(const std::string& said) {
 
 }  // namespace
 
-ChildServer::ChildServer(const std::string& program, const std::string& scene, unsigned duration_s)
+ChildServer::ChildServer(const std::string& program, const std::vector<std::string>& flags,
+                         const std::function<bool()>& give_up)
     : impl_(std::make_unique<Impl>()) {
-  using client::Error;
   if (access(program.c_str(), X_OK) != 0)
     throw Error(Error::Kind::usage, "no tactusd at " + program + ": build it, or start a server and run this again");
-  const std::string duration = std::to_string(duration_s);
   std::vector<const char*> arguments = {
-      program.c_str(), "--control-port", "0", "--realtime-port", "0", "--web-port", "0",
-      "--duration-s",  duration.c_str()};
-  if (!scene.empty()) arguments.insert(arguments.end(), {"--scene", scene.c_str()});
+      program.c_str(), "--control-port", "0", "--realtime-port", "0", "--web-port", "0"};
+  for (const std::string& flag : flags) arguments.push_back(flag.c_str());
   arguments.push_back(nullptr);
   int ends[2];
   if (pipe(ends) != 0) throw Error(Error::Kind::usage, "no pipe for the server's output");
@@ -129,7 +127,7 @@ ChildServer::ChildServer(const std::string& program, const std::string& scene, u
   if (impl_->pid == 0) become(program.c_str(), arguments.data(), ends[1]);
   close(ends[1]);
   if (impl_->pid < 0) throw Error(Error::Kind::usage, "the server could not be started");
-  for (const std::int64_t until = client::now_ns() + 20'000'000'000; client::now_ns() < until && !interrupted();) {
+  for (const std::int64_t until = now_ns() + 20'000'000'000; now_ns() < until && !(give_up && give_up());) {
     const bool alive = impl_->read_some();
     port_ = announced_port(impl_->said);
     if (port_ != 0) {
@@ -148,4 +146,4 @@ ChildServer::~ChildServer() = default;
 
 #endif
 
-}  // namespace tactus::cli
+}  // namespace tactus::client

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
-namespace tactus::cli {
+namespace tactus::client {
 
 // The directory this program lies in.
 std::string own_directory(const std::string& argv0);
 
 class ChildServer {
  public:
-  // Waits until it listens; throws client::Error with its last words when it does not within 20 s.
-  ChildServer(const std::string& program, const std::string& scene, unsigned duration_s);
+  // Waits until it listens; throws Error with its last words when it does not within 20 s, or give_up() says so. flags:
+  // beside those of its ports.
+  ChildServer(const std::string& program, const std::vector<std::string>& flags,
+              const std::function<bool()>& give_up = nullptr);
   ~ChildServer();  // asks it to end, waits, insists
   ChildServer(const ChildServer&) = delete;
   ChildServer& operator=(const ChildServer&) = delete;
@@ -25,4 +29,4 @@ class ChildServer {
   std::uint16_t port_ = 0;
 };
 
-}  // namespace tactus::cli
+}  // namespace tactus::client

@@ -1,0 +1,177 @@
+"""Recordings: what a server's black box wrote (proto/record.proto).
+
+    recording = tactus.record.read("20261122T134501Z-default-fault.record")
+    print(recording.summary())
+    recording.states[-1]["ball"].p_WB
+"""
+import collections
+import csv
+import pathlib
+import zlib
+from typing import NamedTuple
+
+from .messages import Record, verdict_name
+from .state import State
+
+CRC_BYTES = 5
+CRC_TAG = 0x7D
+RECORD_BYTES_MAX = 64 << 20
+KINDS = ("wrench", "hash", "state", "command", "verdict", "operation", "keyframe", "event", "mark")
+CSV_COLUMNS = (
+    "tick", "sim_time_s", "body", "p_x_m", "p_y_m", "p_z_m", "q_w", "q_x", "q_y", "q_z",
+    "v_x_m_per_s", "v_y_m_per_s", "v_z_m_per_s", "w_x_rad_per_s", "w_y_rad_per_s", "w_z_rad_per_s",
+    "force_x_n", "force_y_n", "force_z_n", "torque_x_n_m", "torque_y_n_m", "torque_z_n_m",
+)  # fmt: skip
+
+
+class NotARecording(ValueError):
+    """The file does not begin like a recording of Tactus."""
+
+
+class Judged(NamedTuple):
+    """One command: who sent it, what it held, and what became of it."""
+
+    client: str
+    sequence: int
+    packet: object  # CommandPacket; None when it is not in the recording
+    verdict: str  # name; None when none was given (yet)
+    tick: int  # applied or judged at
+    age_us: int
+
+
+class Recording:
+    """All that could be read. `damage` says where the rest was lost, and is None when the file is whole."""
+
+    def __init__(self, header):
+        self.header = header
+        self.bodies = list(header.bodies)
+        self.end = None  # RecordEnd; None when the file was cut off
+        self.damage = None
+        self.states = []  # State, in order; state["block"].p_WB
+        self._of_kind = {kind: [] for kind in KINDS}
+
+    wrenches = property(lambda self: self._of_kind["wrench"], doc="AppliedWrench: what acted, each tick")
+    hashes = property(lambda self: self._of_kind["hash"], doc="StateHash")
+    operations = property(lambda self: self._of_kind["operation"], doc="WorldOperation: reset, set_model ...")
+    keyframes = property(lambda self: self._of_kind["keyframe"], doc="Keyframe: whole states, as World::serialise() writes them")
+    events = property(lambda self: self._of_kind["event"], doc="Event")
+    marks = property(lambda self: self._of_kind["mark"], doc="TickMark")
+    packets = property(lambda self: self._of_kind["command"], doc="ReceivedCommand: as they came")
+    verdicts = property(lambda self: self._of_kind["verdict"], doc="GivenVerdict")
+
+    def add(self, record) -> None:
+        kind = record.WhichOneof("body")
+        if kind == "end":
+            self.end = record.end
+        elif kind in self._of_kind:
+            message = getattr(record, kind)
+            self._of_kind[kind].append(message)
+            if kind == "state":
+                self.states.append(State([message], 0, dict(enumerate(self.bodies))))
+
+    def name(self, body_id: int) -> str:
+        return self.bodies[body_id] if body_id < len(self.bodies) else f"#{body_id}"
+
+    def commands(self) -> list:
+        """Each command with its verdict, in the order in which they came: [Judged]."""
+        given = {(v.client, v.sequence): v for v in self.verdicts}
+        out = [self._judged(c.client, c.sequence, c, given.pop((c.client, c.sequence), None)) for c in self.packets]
+        return [self._judged(v.client, v.sequence, None, v) for v in given.values()] + out
+
+    @staticmethod
+    def _judged(client, sequence, command, verdict):
+        packet = command.packet if command is not None and command.HasField("packet") else None
+        if verdict is None:
+            return Judged(client, sequence, packet, None, 0, 0)
+        return Judged(client, sequence, packet, verdict_name(verdict.code), verdict.tick, verdict.age_us)
+
+    def summary(self) -> str:
+        """A few lines for people."""
+        header = self.header
+        lines = [
+            f"scene {header.scene_name} (epoch {header.scene_epoch}), model {header.model}, step {header.step_s} s, {len(self.bodies)} bodies",
+            f"written by {header.build}: {header.reason}",
+        ]
+        if self.states:
+            first, last = self.states[0], self.states[-1]
+            every = f", every {header.state_every} ticks" if header.state_every > 1 else ""
+            lines.append(f"{len(self.states)} states{every}: tick {first.tick} ({first.sim_time_s:.3f} s) to {last.tick} ({last.sim_time_s:.3f} s)")
+        counts = collections.Counter(verdict_name(v.code) for v in self.verdicts)
+        lines.append("verdicts: " + (", ".join(f"{n} {name}" for name, n in sorted(counts.items())) or "none"))
+        lines += [f"tick {o.tick}: {o.what} {o.text} by {o.client}" for o in self.operations]
+        lines += [f"tick {m.tick}: {type(m).Kind.Name(m.kind)}" for m in self.marks if type(m).Kind.Name(m.kind) in ("BODY_FROZEN", "FAULT")]
+        if self.end is not None and (self.end.states_lost or self.end.rows_lost or self.end.bytes_overtaken):
+            lines.append(f"lost: {self.end.states_lost} states, {self.end.rows_lost} rows, {self.end.bytes_overtaken} bytes while writing")
+        lines.append(f"damaged: {self.damage}" if self.damage else "complete")
+        return "\n".join(lines)
+
+    def write_csv(self, file) -> int:
+        """One row per state and body, with what was commanded in that tick. Returns the number of rows."""
+        applied = {(w.tick, w.body_id): w.wrench for w in self.wrenches}
+        writer = csv.writer(file)
+        writer.writerow(CSV_COLUMNS)
+        rows = 0
+        for state in self.states:
+            for body_id in state.body_id:
+                body = state[int(body_id)]
+                acted = applied.get((state.tick, int(body_id)), (0.0,) * 6)
+                writer.writerow([state.tick, state.sim_time_s, body.name, *body.p_WB, *body.q_WB, *body.v_WB, *body.w_WB, *acted])
+                rows += 1
+        return rows
+
+
+def read(file) -> Recording:
+    """Reads a recording, up to its end or its first damage. Raises NotARecording when it is none, OSError when there is no file."""
+    data = pathlib.Path(file).read_bytes()
+    recording, position, number = None, 0, 0
+    while position < len(data):
+        number += 1
+        try:
+            record, end = _record_at(data, position)
+            if recording is None and not record.HasField("header"):
+                raise ValueError("it is no header")
+        except ValueError as problem:
+            where = f"record {number} at byte {position}: {problem}"
+            if recording is None:
+                raise NotARecording(f"{file}: not a recording of Tactus: {where}") from None
+            recording.damage = where
+            return recording
+        if recording is None:
+            recording = Recording(record.header)
+        else:
+            recording.add(record)
+        position = end
+    if recording is None:
+        raise NotARecording(f"{file}: not a recording of Tactus: the file is empty")
+    if recording.end is None:
+        recording.damage = f"cut off at byte {position}: there is no end"
+    return recording
+
+
+def _record_at(data, position):
+    """(Record, where the next one begins). Raises ValueError."""
+    length, begin = _varint(data, position)
+    if not CRC_BYTES <= length <= RECORD_BYTES_MAX:
+        raise ValueError(f"a length of {length} bytes, expected {CRC_BYTES} to {RECORD_BYTES_MAX}")
+    end = begin + length
+    if end > len(data):
+        raise ValueError(f"cut off: {len(data) - begin} of {length} bytes are there")
+    body, tail = data[begin : end - CRC_BYTES], data[end - CRC_BYTES : end]
+    if tail[0] != CRC_TAG or int.from_bytes(tail[1:], "little") != zlib.crc32(body):
+        raise ValueError("its CRC-32 is not that of its bytes")
+    try:
+        return Record.FromString(body), end
+    except Exception as error:  # protobuf's DecodeError is no ValueError
+        raise ValueError(f"it does not decode: {error}") from None
+
+
+def _varint(data, position):
+    value = 0
+    for i in range(5):
+        if position + i >= len(data):
+            raise ValueError("the file ends inside a length")
+        byte = data[position + i]
+        value |= (byte & 0x7F) << (7 * i)
+        if byte < 0x80:
+            return value, position + i + 1
+    raise ValueError("a length of more than five bytes")

@@ -1,0 +1,418 @@
+// The viewer: joins the connection, the scene, the plots and the bar.
+import * as THREE from "three";
+import { Event_Kind, type Event, type Histogram, type SceneDescription, type Statistics } from "../generated/control_pb";
+import { StatusBit, VerdictCode, type StatePacket } from "../generated/realtime_pb";
+import { Bar } from "./bar";
+import { Connection, type Phase, type Socket } from "./connection";
+import { Contacts, PHASES } from "./contacts";
+import { Lease } from "./leases";
+import { Plots } from "./plots";
+import { Push } from "./push";
+import { contactsEvery } from "./thinning";
+import { Scene } from "./scene";
+import { shown } from "./series";
+import { Stage } from "./stage";
+import { Trails } from "./trails";
+
+const STREAM_HZ = 60, KEEP_WORLD_MS = 4000;
+const MARKS: [number, string, boolean][] = [
+  [StatusBit.STATUS_PAUSED, "paused", false], [StatusBit.STATUS_LOCKSTEP, "lockstep", false], [StatusBit.STATUS_CONTACTS_DROPPED, "contacts dropped", true],
+  [StatusBit.STATUS_UNCONVERGED, "solver not converged", false], [StatusBit.STATUS_BODY_FROZEN, "body frozen", true],
+  [StatusBit.STATUS_COMMANDS_DROPPED, "commands dropped", true], [StatusBit.STATUS_FAULT, "FAULT", true],
+  [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
+];
+
+/** The link of whoever commands, other clients first. */
+function commanderOf(statistics: Statistics | null, self: string) {
+  const all = (statistics?.clients ?? []).filter((c) => c.quality && c.quality.cycles > 0n);
+  return (all.find((c) => c.name !== self) ?? all[0])?.quality;
+}
+
+function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6).toString(36)}`; }
+
+export class App {
+  readonly stage = new Stage(document.getElementById("view") as HTMLCanvasElement);
+  readonly plots = new Plots(document.getElementById("plots")!);
+  readonly contacts = new Contacts();
+  readonly trails = new Trails();
+  readonly bar: Bar;
+  readonly connection: Connection;
+  readonly push: Push;
+  current: Scene | null = null;
+  newest: StatePacket | null = null;
+  statistics: Statistics | null = null;
+  /** For judging: frames drawn, main-thread milliseconds of each of the last ones, states and bytes received, first picture [ms]. */
+  readonly measured = { frames: 0, work_ms: [] as number[], states: 0, stateBytes: 0, firstPicture_ms: 0, verdict: "" };
+  private world: Lease;
+  private subscription = 0;
+  private theme: "light" | "dark" = "light";
+  private readonly shows = { points: true, normals: false, forces: true };
+  private work_ms = 0;
+  private fresh = false;
+  private statesSeen = 0;
+  private roundTrip_ms = NaN;
+  private loading = Promise.resolve();
+
+  constructor(open: () => Socket) {
+    this.connection = new Connection(open, {
+      onPhase: (phase, why) => this.onPhase(phase, why), onState: (packet, bytes) => this.onState(packet, bytes), onEvent: (event) => this.onEvent(event),
+    }, viewerName());
+    this.world = new Lease(this.connection, ["world"], () => void this.showLeases());
+    this.push = new Push({ connection: this.connection, stage: this.stage, scene: () => this.current, step_s: () => this.current?.description.stepS ?? 0.001,
+      say: (text, kind) => this.bar.say(text, kind), changed: () => this.onPushChanged() });
+    this.bar = new Bar({
+      pause: () => this.drive(async () => { await this.connection.request({ case: this.isPaused() ? "resume" : "pause", value: {} }); }),
+      step: (ticks) => this.drive(async () => { await this.connection.request({ case: "step", value: { ticks } }); }),
+      reset: () => this.drive(async () => { await this.connection.request({ case: "reset", value: {} }); }),
+      scene: (name) => this.drive(async () => { await this.connection.request({ case: "loadScene", value: { name } }); }),
+      model: (name) => this.drive(async () => { await this.connection.request({ case: "setModel", value: { name } }); }),
+      setting: (key, value) => this.driveOrThrow(async () => { await this.connection.request({ case: "setParameter", value: { key, value } }); }),
+      token: (text) => this.connection.useToken(text), key: (key, shift) => this.onKey(key, shift),
+    });
+    this.stage.world.add(this.contacts.group, this.trails.lines, this.push.tool.group);
+    this.contacts.show(true, false, true);
+    document.getElementById("legend")!.innerHTML = PHASES.map((p) => `<i style="background:${p.colour}"></i>${p.name}`).join("") +
+      '<i class="bar" style="background:#e11d48"></i>force<i class="bar" style="background:#38bdf8"></i>normal (N)';
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", () => this.setTheme(dark.matches ? "dark" : "light"));
+    this.setTheme(dark.matches ? "dark" : "light");
+    this.listen();
+  }
+
+  start(): void {
+    this.connection.start();
+    requestAnimationFrame((now) => this.frame(now));
+    setInterval(() => void this.everySecond(), 1000);
+    setInterval(() => void this.showLeases(), 500);
+  }
+
+  isPaused(): boolean { return ((this.newest?.statusBits ?? 0) & StatusBit.STATUS_PAUSED) !== 0; }
+
+  /** Where a body is: its origin in W, and on the canvas in CSS pixels. */
+  whereIs(name: string): { p_W: number[]; x: number; y: number } | null {
+    const row = this.current?.rowNamed(name) ?? -1;
+    if (row < 0 || !this.current) return null;
+    const p = new THREE.Vector3().setFromMatrixPosition(this.current.X_WB[row]), at = this.stage.screenOf(p);
+    return { p_W: p.toArray(), x: at.x, y: at.y };
+  }
+
+  /** What a test or a curious user wants to know at one glance. */
+  summary() {
+    const work = [...this.measured.work_ms].sort((a, b) => a - b);
+    return { phase: this.connection.phase, name: this.connection.name, epoch: this.current?.description.sceneEpoch ?? 0, scene: this.current?.description.name ?? "",
+      bodies: this.current?.names ?? [], model: this.statistics?.model ?? "", paused: this.isPaused(), tick: Number(this.newest?.tick ?? 0n),
+      factor: this.newest?.realTimeFactor ?? 0, contacts: this.contacts.count, states: this.measured.states, stateBytes: this.measured.stateBytes,
+      frames: this.measured.frames, workMsMedian: work[Math.floor(work.length / 2)] ?? 0, workMsP95: work[Math.floor(work.length * 0.95)] ?? 0,
+      firstPictureMs: this.measured.firstPicture_ms, verdict: this.measured.verdict, pushing: this.push.body >= 0, sent: this.push.sent,
+      holdsWorld: this.world.held, batches: this.current?.batches.length ?? 0 };
+  }
+
+  // --- the server
+
+  private onPhase(phase: Phase, why: string): void {
+    this.bar.phase(phase, why);
+    if (phase === "open") return void (this.loading = this.loading.then(() => this.describe(true)));
+    this.subscription = 0;
+    this.world.lost();
+    this.push.lost();
+  }
+
+  /** The scene as it is now, and its states. */
+  private async describe(again: boolean): Promise<void> {
+    try {
+      const body = await this.connection.request({ case: "describeScene", value: {} });
+      if (body.case !== "scene") return;
+      const same = this.current?.description.sceneEpoch === body.value.sceneEpoch;
+      this.bar.settings(body.value.settings);
+      this.bar.models(body.value.models, body.value.model);
+      if (!same) this.build(body.value);
+      if (!same || again) await this.subscribe(body.value);
+      const list = await this.connection.request({ case: "listScenes", value: {} });
+      if (list.case === "sceneList") this.bar.scenes(list.value.scenes, list.value.current);
+    } catch (error) {
+      if (this.connection.phase === "open") this.bar.say(`cannot read the scene: ${(error as Error).message}`, "error");
+    }
+  }
+
+  private build(description: SceneDescription): void {
+    this.push.lost();
+    this.current?.dispose();
+    this.newest = null;
+    this.trails.clear();
+    this.contacts.set([], [], []);
+    this.contactsEvery = 1;
+    this.plots.clear();
+    const epoch = description.sceneEpoch;
+    this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => { this.stage.dirty = true; });
+    this.stage.world.add(this.current.group);
+    this.stage.setTheme(this.theme, this.current);
+    document.title = `${description.name} - Tactus`;
+  }
+
+  private async mesh(sceneEpoch: number, body: number, shape: number): Promise<Float32Array> {
+    const parts: number[][] = [];
+    let got = 0;
+    for (let total = 1; got < total;) {
+      const reply = await this.connection.request({ case: "getMesh", value: { body, shape, sceneEpoch, first: got } });
+      if (reply.case !== "mesh" || reply.value.cornerM.length === 0) break;
+      total = reply.value.triangles;
+      got += reply.value.cornerM.length / 9;
+      parts.push(reply.value.cornerM);
+    }
+    const out = new Float32Array(9 * got);
+    let at = 0;
+    for (const part of parts) {
+      out.set(part, at);
+      at += part.length;
+    }
+    return out;
+  }
+
+  /** Fixed bodies once, as they never move; what moves 60 times a second. */
+  private async subscribe(description: SceneDescription): Promise<void> {
+    const decimation = Math.max(1, Math.round(1 / STREAM_HZ / description.stepS));
+    const fixed = description.bodies.filter((b) => b.mode === "fixed").map((b) => b.name);
+    const still = fixed.length === 0 ? null : await this.connection.request({ case: "subscribe", value: { bodies: fixed, singlePrecision: true } });
+    this.stillIds = still?.case === "subscription" ? still.value.id : 0;
+    const joints = description.robots.length > 0 ? ["*"] : [];
+    const value = { bodies: ["*"], joints, singlePrecision: true, contacts: true, decimation, contactsEvery: this.contactsEvery };
+    const body = await this.connection.request({ case: "subscribe", value });
+    if (body.case === "subscription") this.subscription = body.value.id;
+  }
+  private stillIds = 0;
+  private contactsEvery = 1;
+
+  /** Many contacts come less often than poses, so that the stream stays small: asked anew when their number has changed much. */
+  private async thin(): Promise<void> {
+    const scene = this.current, packet = this.newest;
+    if (!scene || !packet || this.subscription === 0) return;
+    const wanted = contactsEvery(packet.bodyId.length, packet.contacts, STREAM_HZ);
+    if (wanted === this.contactsEvery || (wanted > this.contactsEvery / 1.5 && wanted < this.contactsEvery * 1.5)) return;
+    this.contactsEvery = wanted;
+    const old = this.subscription;
+    await this.subscribe(scene.description);
+    await this.connection.request({ case: "unsubscribe", value: { id: old } });
+  }
+
+  private onState(packet: StatePacket, bytes: number): void {
+    const begin = performance.now();
+    const scene = this.current;
+    ++this.measured.states;
+    this.measured.stateBytes += bytes;
+    if (scene && packet.sceneEpoch === scene.description.sceneEpoch) {
+      this.showVerdict(packet);
+      if (this.stillIds !== 0 && packet.subscription === this.stillIds) this.takeStill(scene, packet);
+      else if (!this.push.onState(packet)) this.takeState(scene, packet);
+    }
+    this.work_ms += performance.now() - begin;
+  }
+
+  private takeStill(scene: Scene, packet: StatePacket): void {
+    const id = this.stillIds;
+    this.stillIds = 0;
+    scene.setPoses(packet.bodyId, packet.poseF);
+    void this.connection.request({ case: "unsubscribe", value: { id } }).catch(() => undefined);
+    this.fresh = true;
+  }
+
+  private takeState(scene: Scene, packet: StatePacket): void {
+    if (packet.subscription !== this.subscription) return;
+    const first = this.newest === null, last = this.newest;
+    this.newest = packet;
+    this.fresh = true;
+    ++this.statesSeen;
+    scene.setPoses(packet.bodyId, packet.poseF);
+    if (first) {
+      this.stage.frame(scene);
+      this.contacts.size_m = Math.min(0.05, Math.max(0.004, scene.radius_m * 0.012));
+      this.push.tool.size_m = this.contacts.size_m * 1.6;
+    }
+    const t = packet.simTimeS;
+    if (last && t < last.simTimeS) this.plots.clear();  // reset or restored: time begins anew
+    if (last && t === last.simTimeS) return;
+    this.plots.add("beat", t, [packet.wakeLateUs, packet.workUs]);
+    this.plots.add("penetration", t, [1e3 * packet.penetrationMaxM]);
+    this.plots.add("energy", t, [packet.kineticEnergyJ]);
+    this.plots.add("contacts", t, [packet.contacts, packet.contactsDropped]);
+    // 4 numbers a joint, the drive's effort is the third; of the first six joints.
+    if (packet.jointF.length > 0) this.plots.add("joints", t, packet.jointF.filter((_, i) => i % 4 === 2).slice(0, 6));
+  }
+
+  private showVerdict(packet: StatePacket): void {
+    if (packet.verdictCode.length === 0) return;
+    this.measured.verdict = VerdictCode[packet.verdictCode[0]].replace("VERDICT_", "").replace("REFUSED_", "refused: ").replaceAll("_", " ").toLowerCase();
+  }
+
+  private onEvent(event: Event): void {
+    switch (event.kind) {
+      case Event_Kind.SCENE_CHANGED:
+        this.loading = this.loading.then(() => this.describe(true));
+        break;
+      case Event_Kind.MODEL_CHANGED: case Event_Kind.RESTORED:
+        this.loading = this.loading.then(() => this.describe(false));
+        break;
+      case Event_Kind.LEASE_LOST:
+        if (event.text === "world") this.world.lost();
+        else if (this.push.lease?.channels.includes(event.text)) this.push.lost();
+        break;
+      case Event_Kind.BODY_FROZEN:
+        this.bar.say(`body ${event.text} became non-finite and stands at its last good pose`, "error");
+        break;
+      case Event_Kind.SERVER_STOPPING:
+        this.bar.say(`the server stops: ${event.text}`, "info");
+        break;
+      default:
+    }
+    void this.showLeases();
+  }
+
+  private async everySecond(): Promise<void> {
+    if (this.connection.phase !== "open") return;
+    const begin = performance.now();
+    try {
+      const body = await this.connection.request({ case: "getStatistics", value: {} });
+      this.roundTrip_ms = performance.now() - begin;
+      if (body.case !== "statistics") return;
+      this.statistics = body.value;
+      this.bar.models(this.current?.description.models ?? [], body.value.model);
+    } catch { return; }
+    this.plots.add("link", this.newest?.simTimeS ?? 0, [this.roundTrip_ms, this.statesSeen]);
+    this.statesSeen = 0;
+    const commander = commanderOf(this.statistics, this.connection.name);
+    if (commander) this.plots.add("quality", this.newest?.simTimeS ?? 0, [100 * commander.successRate, 100 * commander.lostUp]);
+    this.bar.clients(this.statistics?.clients ?? [], this.connection.name);
+    this.showStatus();
+    await this.thin().catch(() => undefined);
+  }
+
+  private async showLeases(): Promise<void> {
+    if (this.connection.phase !== "open") return this.bar.holder([], this.connection.name);
+    const body = await this.connection.request({ case: "listLeases", value: {} }).catch(() => null);
+    if (body?.case === "leases") this.bar.holder(body.value.leases, this.connection.name);
+  }
+
+  /** Does something that needs the lease of the world; says why when it cannot. */
+  private drive(act: () => Promise<void>): void {
+    this.driveOrThrow(act).catch(() => undefined);
+  }
+
+  private async driveOrThrow(act: () => Promise<void>): Promise<void> {
+    try {
+      await this.world.take(KEEP_WORLD_MS);
+      await act();
+    } catch (error) {
+      this.bar.say((error as Error).message, "error");
+      throw error;
+    }
+  }
+
+  // --- the user
+
+  private listen(): void {
+    const { canvas } = this.stage;
+    const at = (event: PointerEvent): [number, number] => {
+      const box = canvas.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || !this.push.grab(...at(event), event.shiftKey)) return;
+      canvas.setPointerCapture(event.pointerId);
+      this.stage.controls.enabled = false;
+      canvas.className = "pulling";
+    }, { capture: true });
+    canvas.addEventListener("pointermove", (event) => {
+      if (this.push.body >= 0) return this.push.move(...at(event));
+      if (event.buttons === 0) canvas.className = this.push.hit(...at(event)) ? "over" : "";
+    });
+    for (const kind of ["pointerup", "pointercancel", "lostpointercapture"] as const) canvas.addEventListener(kind, () => { if (this.push.body >= 0) this.push.release(); });
+  }
+
+  private onPushChanged(): void {
+    if (this.push.body < 0) {
+      this.stage.controls.enabled = true;
+      this.stage.canvas.className = "";
+    }
+    void this.showLeases();
+  }
+
+  private onKey(key: string, shift: boolean): void {
+    const show = this.shows;
+    switch (key) {
+      case " ": return this.drive(async () => { await this.connection.request({ case: this.isPaused() ? "resume" : "pause", value: {} }); });
+      case ".": case ">": return this.drive(async () => { await this.connection.request({ case: "step", value: { ticks: shift ? 10 : 1 } }); });
+      case "r": return this.drive(async () => { await this.connection.request({ case: "reset", value: {} }); });
+      case "f": if (this.current) this.stage.frame(this.current); return;
+      case "c": show.points = !show.points; break;
+      case "n": show.normals = !show.normals; break;
+      case "a": show.forces = !show.forces; break;
+      case "t": this.trails.lines.visible = !this.trails.lines.visible; this.trails.clear(); break;
+      case "p": this.plots.paused = !this.plots.paused; this.bar.pressed("plots-pause", this.plots.paused); break;
+      case "h": document.body.classList.toggle("no-plots"); break;
+      case "l": this.setTheme(this.theme === "dark" ? "light" : "dark"); break;
+      case "[": case "]":
+        this.push.gain = Math.min(4, Math.max(0.125, this.push.gain * (key === "]" ? 2 : 0.5)));
+        return this.bar.say(`mouse spring: ${this.push.gain} times`, "info");
+      default: return;
+    }
+    this.contacts.show(show.points, show.normals, show.forces);
+    this.stage.dirty = true;
+  }
+
+  private setTheme(theme: "light" | "dark"): void {
+    this.theme = theme;
+    document.documentElement.dataset.theme = theme;
+    this.stage.setTheme(theme, this.current);
+    this.plots.setTheme();
+  }
+
+  // --- the picture
+
+  private frame(now_ms: number): void {
+    requestAnimationFrame((next) => this.frame(next));
+    const begin = performance.now(), packet = this.newest, scene = this.current;
+    if (packet && scene && this.fresh) {
+      this.fresh = false;
+      scene.place();
+      // Without rows although there are contacts: this state came without them, the last ones stay.
+      if (packet.contact.length > 0 || packet.contacts === 0) this.contacts.set(packet.contact, packet.contactPhase, scene.movable(packet.contactBodyA));
+      this.addTrail(scene);
+      this.showPacket(packet);
+      this.stage.dirty = true;
+    }
+    this.stage.draw(now_ms);
+    this.plots.draw(now_ms);
+    if (packet && this.measured.firstPicture_ms === 0) this.measured.firstPicture_ms = performance.now();
+    ++this.measured.frames;
+    this.measured.work_ms.push(this.work_ms + performance.now() - begin);
+    if (this.measured.work_ms.length > 600) this.measured.work_ms.shift();
+    this.work_ms = 0;
+  }
+
+  private addTrail(scene: Scene): void {
+    if (!this.trails.lines.visible) return;
+    const points: number[] = [];
+    scene.bodies.forEach((body, row) => {
+      if (body.mode === "free" || body.mode === "link") points.push(...scene.X_WB[row].elements.slice(12, 15));
+    });
+    this.trails.add(new Float32Array(points));
+  }
+
+  private showPacket(packet: StatePacket): void {
+    this.bar.facts(packet.realTimeFactor, packet.simTimeS);
+    this.bar.paused(this.isPaused(), (packet.statusBits & StatusBit.STATUS_LOCKSTEP) !== 0);
+    this.bar.marks(MARKS.filter(([bit]) => (packet.statusBits & bit) !== 0).map(([, text, bad]) => ({ text, bad })));
+    if (this.push.body >= 0) this.showStatus();
+  }
+
+  private showStatus(): void {
+    const s = this.statistics, scene = this.current;
+    if (this.push.body >= 0 && scene) {
+      const unit = this.push.turning ? "N m" : "N";
+      return this.bar.status(`${this.push.turning ? "turning" : "pulling"} ${scene.names[this.push.body]}: ${shown(Math.hypot(...this.push.force))} ${unit}, ${this.measured.verdict || "no verdict yet"}`);
+    }
+    if (!s) return;
+    const us = (h: Histogram | undefined) => `${shown(h?.p50 ?? NaN)} p50 ${shown(h?.p99 ?? NaN)} p99 us`;
+    this.bar.status(`${s.scene}: ${s.bodies} bodies, ${s.model} at ${shown(s.rateHz)} Hz | wake late ${us(s.wakeLateUs)} | work ${us(s.workUs)} | ${s.ticksMissed} ticks missed | ` +
+      `contacts ${shown(s.contactsMean)} | deepest ${shown(1e3 * s.penetrationMaxM)} mm | round trip ${shown(this.roundTrip_ms)} ms | ${s.clients.length} clients`);
+  }
+}

@@ -1,0 +1,182 @@
+// The scene as instances to draw: every sphere, box and cylinder of all bodies is one instance of a unit shape, so that a hundred bodies
+// are a handful of draw calls; meshes and convex polyhedra are shared geometries. Frames: W world, B a body, S a shape.
+import * as THREE from "three";
+import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
+import type { BodyDescription, SceneDescription, ShapeDescription } from "../generated/control_pb";
+
+export interface Part {
+  body: number;       // row in Scene.poses
+  X_BS: THREE.Matrix4;  // with the scale that makes the unit shape this shape
+}
+export interface Batch { mesh: THREE.InstancedMesh; parts: Part[] }
+
+/** Triangles of one shape, from the server: 9 numbers a triangle, in S [m]. */
+export type MeshSource = (body: number, shape: number) => Promise<Float32Array>;
+
+const PALETTE = ["#5b8def", "#e2725b", "#3fb68b", "#d9a441", "#9a7bd0", "#4fb3c8", "#d86a9a", "#8aa653"];
+const GROUND_M = 60;
+const SMOOTH_RAD = 0.6;  // faces of a mesh that meet at less look like one
+
+function matrix(p: { x: number; y: number; z: number } | undefined, q: { w: number; x: number; y: number; z: number } | undefined,
+                scale: [number, number, number]): THREE.Matrix4 {
+  const rotation = q ? new THREE.Quaternion(q.x, q.y, q.z, q.w) : new THREE.Quaternion();
+  if (rotation.lengthSq() < 1e-12) rotation.identity();
+  return new THREE.Matrix4().compose(new THREE.Vector3(p?.x ?? 0, p?.y ?? 0, p?.z ?? 0), rotation, new THREE.Vector3(...scale));
+}
+
+/** What unit shapes a shape is made of: name, offset along its z, scale. A capsule is a cylinder with two balls. */
+export function unitParts(shape: ShapeDescription): { unit: "sphere" | "box" | "cylinder"; z: number; scale: [number, number, number] }[] {
+  const r = shape.radiusM, h = shape.halfLengthM, half = shape.halfM;
+  switch (shape.kind) {
+    case "sphere": return [{ unit: "sphere", z: 0, scale: [r, r, r] }];
+    case "box": return [{ unit: "box", z: 0, scale: [half?.x ?? 0, half?.y ?? 0, half?.z ?? 0] }];
+    case "cylinder": return [{ unit: "cylinder", z: 0, scale: [r, r, h] }];
+    case "capsule": return [{ unit: "cylinder", z: 0, scale: [r, r, h] }, { unit: "sphere", z: h, scale: [r, r, r] }, { unit: "sphere", z: -h, scale: [r, r, r] }];
+    default: return [];
+  }
+}
+
+function unitGeometry(unit: string, many: boolean): THREE.BufferGeometry {
+  if (unit === "sphere") return new THREE.SphereGeometry(1, many ? 16 : 32, many ? 10 : 20);
+  if (unit === "box") return new THREE.BoxGeometry(2, 2, 2);
+  return new THREE.CylinderGeometry(1, 1, 2, many ? 20 : 36).rotateX(Math.PI / 2);
+}
+
+export class Scene {
+  readonly group = new THREE.Group();
+  readonly names: string[] = [];
+  readonly rowOfId = new Map<number, number>();
+  readonly bodies: BodyDescription[];
+  readonly X_WB: THREE.Matrix4[] = [];
+  readonly batches: Batch[] = [];
+  readonly grounds: { body: number; X_BS: THREE.Matrix4; group: THREE.Group }[] = [];
+  radius_m = 1;
+  readonly centre = new THREE.Vector3();
+  private disposed = false;
+  private readonly scratch = new THREE.Matrix4();
+
+  constructor(readonly description: SceneDescription, private readonly plain: boolean, source: MeshSource, private readonly ready: () => void) {
+    this.bodies = description.bodies;
+    const collected = new Map<string, { parts: Part[]; colours: THREE.Color[] }>();
+    this.bodies.forEach((body, row) => {
+      this.names.push(body.name);
+      this.rowOfId.set(body.id, row);
+      this.X_WB.push(new THREE.Matrix4());
+      body.shapes.forEach((shape, index) => this.addShape(body, row, shape, index, collected, source));
+    });
+    const many = this.plain || this.bodies.length > 60;
+    for (const [unit, { parts, colours }] of collected) this.addBatch(unitGeometry(unit, many), parts, colours);
+  }
+
+  private addShape(body: BodyDescription, row: number, shape: ShapeDescription, index: number,
+                   collected: Map<string, { parts: Part[]; colours: THREE.Color[] }>, source: MeshSource): void {
+    const colour = new THREE.Color(shape.colour || (body.mode === "fixed" ? "#8b93a1" : PALETTE[row % PALETTE.length]));
+    if (shape.kind === "half_space") return this.addGround(row, shape);
+    const X_BS = matrix(shape.pBSM, shape.qBS, [1, 1, 1]);
+    for (const { unit, z, scale } of unitParts(shape)) {
+      const entry = collected.get(unit) ?? { parts: [], colours: [] };
+      collected.set(unit, entry);
+      const local = new THREE.Matrix4().makeTranslation(0, 0, z).scale(new THREE.Vector3(...scale));
+      entry.parts.push({ body: row, X_BS: X_BS.clone().multiply(local) });
+      entry.colours.push(colour);
+    }
+    if (shape.kind === "mesh" || shape.kind === "convex") {
+      void source(body.id, index).then((corners) => {
+        if (this.disposed || corners.length === 0) return;
+        const flat = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(corners, 3));
+        const geometry = toCreasedNormals(flat, shape.kind === "mesh" ? SMOOTH_RAD : 0);
+        this.addBatch(geometry, [{ body: row, X_BS }], [colour]);
+        this.place();
+        this.ready();
+      }).catch(() => undefined);  // the scene went meanwhile
+    }
+  }
+
+  private addBatch(geometry: THREE.BufferGeometry, parts: Part[], colours: THREE.Color[]): void {
+    const material = this.plain ? new THREE.MeshLambertMaterial() : new THREE.MeshStandardMaterial({ roughness: 0.62, metalness: 0.05 });
+    const mesh = new THREE.InstancedMesh(geometry, material, parts.length);
+    colours.forEach((colour, i) => mesh.setColorAt(i, colour));
+    mesh.castShadow = mesh.receiveShadow = true;
+    mesh.frustumCulled = false;
+    mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
+    this.batches.push({ mesh, parts });
+    this.group.add(mesh);
+  }
+
+  private addGround(row: number, shape: ShapeDescription): void {
+    const group = new THREE.Group();
+    const plane = new THREE.Mesh(new THREE.PlaneGeometry(GROUND_M, GROUND_M), this.plain ? new THREE.MeshLambertMaterial() : new THREE.MeshStandardMaterial({ roughness: 0.95 }));
+    plane.receiveShadow = true;
+    plane.material.polygonOffset = true;  // the grid's lines stay above it
+    plane.material.polygonOffsetFactor = plane.material.polygonOffsetUnits = 2;
+    plane.name = "ground";
+    const fine = new THREE.GridHelper(GROUND_M, GROUND_M * 2).rotateX(Math.PI / 2), coarse = new THREE.GridHelper(GROUND_M, GROUND_M / 5).rotateX(Math.PI / 2);
+    fine.position.z = 0.0012;
+    coarse.position.z = 0.002;
+    for (const grid of [fine, coarse]) {
+      grid.name = "grid";
+      (grid.material as THREE.LineBasicMaterial).transparent = true;
+    }
+    (fine.material as THREE.LineBasicMaterial).opacity = 0.4;
+    (coarse.material as THREE.LineBasicMaterial).opacity = 0.75;
+    group.add(plane, fine, coarse);
+    group.matrixAutoUpdate = false;
+    this.group.add(group);
+    this.grounds.push({ body: row, X_BS: matrix(shape.pBSM, shape.qBS, [1, 1, 1]), group });
+  }
+
+  /** Poses of the bodies with these ids: 7 numbers a row, p_WB and q_WB (w first). */
+  setPoses(ids: ArrayLike<number>, pose: ArrayLike<number>): void {
+    const p = new THREE.Vector3(), q = new THREE.Quaternion(), one = new THREE.Vector3(1, 1, 1);
+    for (let i = 0; i < ids.length; ++i) {
+      const row = this.rowOfId.get(ids[i]);
+      if (row === undefined) continue;
+      p.set(pose[7 * i], pose[7 * i + 1], pose[7 * i + 2]);
+      q.set(pose[7 * i + 4], pose[7 * i + 5], pose[7 * i + 6], pose[7 * i + 3]);
+      this.X_WB[row].compose(p, q, one);
+    }
+  }
+
+  /** Moves the instances to where their bodies are. */
+  place(): void {
+    for (const { mesh, parts } of this.batches) {
+      for (let i = 0; i < parts.length; ++i) mesh.setMatrixAt(i, this.scratch.multiplyMatrices(this.X_WB[parts[i].body], parts[i].X_BS));
+      mesh.instanceMatrix.needsUpdate = true;
+      mesh.boundingSphere = null;
+    }
+    for (const { body, X_BS, group } of this.grounds) group.matrix.multiplyMatrices(this.X_WB[body], X_BS);
+  }
+
+  /** Where all that can move is: sets centre and radius. */
+  measure(): void {
+    const box = new THREE.Box3(), p = new THREE.Vector3();
+    this.bodies.forEach((body, row) => {
+      if (body.shapes.some((s) => s.kind === "half_space")) return;
+      const size = Math.max(...body.shapes.map((s) => s.radiusM + s.halfLengthM + Math.max(s.halfM?.x ?? 0, s.halfM?.y ?? 0, s.halfM?.z ?? 0)), 0.05);
+      if (body.mode === "fixed" && size > 5) return;  // walls
+      p.setFromMatrixPosition(this.X_WB[row]);
+      box.expandByPoint(p.clone().subScalar(size)).expandByPoint(p.addScalar(size));
+    });
+    if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, 0), new THREE.Vector3(1, 1, 1));
+    box.getCenter(this.centre);
+    this.radius_m = Math.max(0.3, box.getSize(new THREE.Vector3()).length() / 2);
+  }
+
+  /** For each id: the body moves by itself. */
+  movable(ids: readonly number[]): boolean[] {
+    return ids.map((id) => ["free", "link"].includes(this.bodies[this.rowOfId.get(id) ?? 0]?.mode ?? ""));
+  }
+
+  rowNamed(name: string): number { return this.names.indexOf(name); }
+
+  dispose(): void {
+    this.disposed = true;
+    this.group.traverse((object) => {
+      const drawn = object as THREE.Mesh;
+      drawn.geometry?.dispose();
+      for (const material of [drawn.material].flat()) material?.dispose();
+      if (object instanceof THREE.InstancedMesh) object.dispose();
+    });
+    this.group.removeFromParent();
+  }
+}

@@ -1,0 +1,64 @@
+// A headless Chromium for the tests: one JSON command a line on stdin, one JSON answer a line on stdout. {id, page, op, ...}: ops open,
+// evaluate, drag, press, click, choose, shot, wait, close. `page` names one of several. Errors come back as {id, error}.
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
+  "--enable-unsafe-swiftshader", "--disable-dev-shm-usage"] });
+const pages = new Map();
+
+async function open({ page, url, width = 1280, height = 800, dark = false }) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
+  const opened = await context.newPage();
+  const said = [];
+  opened.on("pageerror", (error) => said.push(String(error)));
+  opened.on("console", (message) => { if (message.type() === "error") said.push(message.text()); });
+  pages.set(page, { opened, said });
+  await opened.goto(url, { waitUntil: "domcontentloaded", timeout: 120000 });
+}
+
+// From (x, y) to (x + dx, y + dy), held there for a while; modifiers such as ["Shift"].
+async function drag(page, { x, y, dx, dy, hold_ms = 500, modifiers = [] }) {
+  for (const key of modifiers) await page.keyboard.down(key);
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  for (let i = 1; i <= 10; ++i) await page.mouse.move(x + (dx * i) / 10, y + (dy * i) / 10);
+  await page.waitForTimeout(hold_ms);
+}
+
+// Asked from outside: the page's policy forbids evaluating text inside.
+async function wait(page, script, timeout_ms) {
+  for (const end = Date.now() + timeout_ms; ; await new Promise((next) => setTimeout(next, 50))) {
+    const value = await page.evaluate(script).catch(() => null);
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`not within ${timeout_ms} ms: ${script}; the page says ${JSON.stringify(await page.evaluate("tactus.summary()").catch(String))}`);
+  }
+}
+
+async function act(command) {
+  if (command.op === "open") return open(command);
+  const { opened: page, said } = pages.get(command.page);
+  switch (command.op) {
+    case "evaluate": return page.evaluate(command.script);
+    case "wait": return wait(page, command.script, command.timeout_ms ?? 20000);
+    case "drag": return drag(page, command);
+    case "drop": await page.mouse.up(); for (const key of command.modifiers ?? []) await page.keyboard.up(key); return true;
+    case "press": return page.keyboard.press(command.key);
+    case "click": return page.click(command.selector);
+    case "choose": return page.selectOption(command.selector, command.value);
+    case "shot": await page.screenshot({ path: command.path, clip: command.clip, timeout: 120000 }); return true;
+    case "said": return said.splice(0);
+    case "close": return page.context().close();
+    default: throw new Error(`found op ${command.op}`);
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  try {
+    process.stdout.write(`${JSON.stringify({ id: command.id, value: (await act(command)) ?? null })}\n`);
+  } catch (error) {
+    process.stdout.write(`${JSON.stringify({ id: command.id, error: String(error) })}\n`);
+  }
+}
+await browser.close();

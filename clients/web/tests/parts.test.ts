@@ -1,0 +1,76 @@
+// The mouse's spring, the plots' memory, the stream's budget, shapes as unit shapes.
+import { strict as assert } from "node:assert";
+import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { ShapeDescriptionSchema } from "../generated/control_pb";
+import { unitParts } from "../src/scene";
+import { Series, shown } from "../src/series";
+import { length, limited, OMEGA_RAD_PER_S, springForce, turnTorque, type Vec } from "../src/spring";
+import { contactsEvery } from "../src/thinning";
+
+const body = { mass_kg: 3, force_limit_n: Infinity, torque_limit_n_m: Infinity };
+
+test("a free body on the spring comes to the target, without growing swings: up to gain 1 at 50 ms of delay, gain 4 at 15 ms", () => {
+  for (const [gain, delay] of [[0.125, 50], [1, 50], [4, 15]]) {
+    const h = 0.001, past: [number, number][] = [];
+    let x = 0, v = 0, f = 0, largest = 0;
+    for (let tick = 0; tick < 12_000; ++tick) {
+      past.push([x, v]);
+      if (tick % 16 === 0 && tick >= delay) f = springForce(body, [past[tick - delay][0], 0, 0], [past[tick - delay][1], 0, 0], [1, 0, 0], gain)[0];
+      v += (h * f) / body.mass_kg;
+      x += h * v;
+      largest = Math.max(largest, x);
+    }
+    assert.ok(Math.abs(x - 1) < 0.01, `gain ${gain}: ends at ${x}`);
+    assert.ok(largest < 2, `gain ${gain}: swings to ${largest}`);
+  }
+});
+
+test("the static pull of the spring is m omega^2 per metre, and it brakes", () => {
+  assert.ok(Math.abs(springForce(body, [0, 0, 0], [0, 0, 0], [0.1, 0, 0], 1)[0] - 0.1 * 3 * OMEGA_RAD_PER_S ** 2) < 1e-12);
+  assert.ok(springForce(body, [0, 0, 0], [0, 2, 0], [0, 0, 0], 1)[1] < 0);
+});
+
+test("limits cut the length and keep the direction", () => {
+  const cut = limited([3, 4, 0], 1);
+  assert.ok(Math.abs(length(cut) - 1) < 1e-12 && Math.abs(cut[0] / cut[1] - 0.75) < 1e-12);
+  assert.deepEqual(limited([3, 4, 0], 0), [3, 4, 0]);
+  assert.deepEqual(limited([3, 4, 0], Infinity), [3, 4, 0]);
+  assert.ok(Math.abs(length(springForce({ ...body, force_limit_n: 5 }, [0, 0, 0], [0, 0, 0], [9, 9, 9], 4)) - 5) < 1e-12);
+});
+
+test("a drag to the right turns about the view's up, a drag up about its left", () => {
+  const right: Vec = [1, 0, 0], up: Vec = [0, 0, 1];
+  const t = turnTorque(body, 0.1, 0.5, 0, right, up, 1);
+  assert.ok(t[2] > 0 && t[0] === 0 && t[1] === 0);
+  assert.ok(turnTorque(body, 0.1, 0, 0.5, right, up, 1)[0] < 0);
+});
+
+test("a series keeps its newest rows in order, gaps as null", () => {
+  const s = new Series(2, 4);
+  for (let i = 0; i < 6; ++i) s.add([i, i === 4 ? NaN : 10 * i]);
+  assert.deepEqual(s.read(), [[2, 3, 4, 5], [20, 30, null, 50]]);
+  s.clear();
+  assert.deepEqual(s.read(), [[], []]);
+});
+
+test("numbers are short", () => {
+  assert.deepEqual([0, 1.5, 12.345, 123.4, 0.00001234, 1e6, NaN].map(shown), ["0", "1.5", "12.3", "123", "1.2e-5", "1.0e+6", "-"]);
+});
+
+test("the stream keeps to 300 kB/s: a hundred bodies with 300 contacts, and none is thinned without need", () => {
+  assert.equal(contactsEvery(10, 20, 60), 1);
+  for (const [bodies, contacts] of [[100, 300], [36, 130], [30, 100], [60, 500]]) {
+    const n = contactsEvery(bodies, contacts, 60);
+    assert.ok(60 * (190 + 32 * bodies) + (60 / n) * 49 * contacts < 300_000, `${bodies} bodies, ${contacts} contacts: every ${n}`);
+    assert.ok(60 / n >= 4);
+  }
+});
+
+test("unit shapes have the sizes of the shape: half edges, radius, half height", () => {
+  const parts = (init: object) => unitParts(create(ShapeDescriptionSchema, init));
+  assert.deepEqual(parts({ kind: "box", halfM: { x: 1, y: 2, z: 3 } }), [{ unit: "box", z: 0, scale: [1, 2, 3] }]);
+  assert.deepEqual(parts({ kind: "sphere", radiusM: 0.5 }), [{ unit: "sphere", z: 0, scale: [0.5, 0.5, 0.5] }]);
+  assert.deepEqual(parts({ kind: "capsule", radiusM: 0.1, halfLengthM: 0.4 }).map((p) => p.z), [0, 0.4, -0.4]);
+  assert.deepEqual(parts({ kind: "half_space" }), []);
+});

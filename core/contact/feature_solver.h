@@ -1,0 +1,71 @@
+// Solves a step of lnc or peg: which contact of each I-constraint pushes, and with what impulse.
+#pragma once
+
+#include <vector>
+
+#include "core/contact/contact_solver.h"
+#include "core/contact/feature_lcp.h"
+
+namespace tactus {
+
+// A choice of one contact per I-constraint leaves Stewart and Trinkle's convex problem, which ContactSolver solves; the
+// outcome is judged by what the constraints mean (GroupedContacts), not by the equations it came from.
+//   descent: start from the contacts that pushed last step; solve; a constraint with all gaps closed beyond zero gets
+//            its largest as contact; one whose contact pushes while another member is apart goes over to that one;
+//            again. Without friction each change of contact lowers the energy of the change of velocity, so it ends; at
+//            kDescentRounds it is given up.
+//   lcp:     eqs. (11) to (15) through math/lcp (feature_lcp.h) give the choice.
+//   search:  other starts of the descent, and single constraints tried with each of their contacts.
+// Order: peg printed: lcp, descent, search, then the repaired constraints. Others: descent, lcp, search. Where nothing
+// holds, each constraint keeps its contact as Stewart and Trinkle's (a body may stand in a trap for that step).
+inline constexpr std::uint32_t kDescentRounds = 60, kSearchStarts = 48;
+
+class FeatureSolver {
+ public:
+  FeatureSolver(const Model& model, const Limits& limits, std::uint32_t groups_max);
+
+  // p: guess in, impulses out, also of contacts that are not chosen (zero). u: half velocities of all, out. printed:
+  // the X-constraints count, and groups of Kind::repaired are the fallback; else all groups given are satisfied.
+  // fallbacks: islands that the first method did not solve; failures: those that none did.
+  SolverReport solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions, ContactSolver& solver,
+                     Vec3* p, double* u) noexcept;
+  // Contacts that push, of the last solve, one for each group (kNoContact: none).
+  [[nodiscard]] std::uint32_t choice(std::uint32_t group) const noexcept { return choice_[group]; }
+
+ private:
+  struct Island {
+    ContactIsland contacts;
+    std::span<const std::uint32_t> groups;
+    double scale;  // of rates without impulses [m/s]
+  };
+  void split(const GroupedContacts& all) noexcept;
+  void keep_kinds(const GroupedContacts& all, std::span<const std::uint32_t> groups, bool repaired) noexcept;
+  void solve_chosen(const GroupedContacts& all, const Island& island) noexcept;
+  bool improve(const GroupedContacts& all, const Island& island, bool one_at_a_time) noexcept;
+  bool descend(const GroupedContacts& all, const Island& island) noexcept;
+  // Largest violation of what the constraints mean, relative.
+  [[nodiscard]] double violation(const GroupedContacts& all, const Island& island) const noexcept;
+  bool by_lcp(const GroupedContacts& all, const Island& island) noexcept;
+  bool search(const GroupedContacts& all, const Island& island) noexcept;
+  void remember_start(const GroupedContacts& all, const Island& island) noexcept;
+  bool solve_island(const GroupedContacts& all, const Island& island, bool lcp_first, SolverReport& report) noexcept;
+  [[nodiscard]] bool solved(const GroupedContacts& all, const Island& island) noexcept;
+
+  ContactIslands islands_;
+  ContactProblem chosen_problem_;
+  FeatureLcp lcp_;
+  // Of the present call.
+  ContactSolver* solver_ = nullptr;
+  std::uint32_t directions_ = 0;
+  Vec3* p_ = nullptr;
+  SolverReport step_;    // of the last convex problem
+  double scale_ = 1;     // of its rates [m/s]
+  double residual_ = 0;  // of the last verdict
+  std::uint32_t iterations_ = 0;
+  std::vector<std::uint32_t> choice_, start_, island_of_, sorted_, kept_, chosen_;
+  std::vector<std::uint8_t> active_;
+  std::vector<Vec3> chosen_p_, guess_;
+  std::vector<double> u_;
+};
+
+}  // namespace tactus

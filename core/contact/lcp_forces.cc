@@ -1,0 +1,244 @@
+#include "core/contact/lcp_forces.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tactus {
+
+namespace {
+
+constexpr double kTolerance = kLcpTolerance;
+constexpr std::uint32_t kFewRows = 64;
+constexpr int kTurns = 30;  // of a pyramid's axes
+constexpr int kRounds = 8;  // of contacts whose slip turns
+constexpr std::uint32_t kSweeps = 400;
+constexpr std::uint64_t kFlops = 400'000'000;  // of all dense methods on one island
+constexpr double kGiven = 1e-7;                // energy that forces may give by rounding, of what they take
+constexpr double kTurned = 1e-12;              // slip against its direction that is none, of the velocities there
+
+std::uint32_t half_max(const Model& model) noexcept {
+  auto n = static_cast<std::uint32_t>(6 * model.bodies.size());
+  for (const Robot& robot : model.robots) n += robot.v_count;
+  return n;
+}
+std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
+  std::uint32_t n = limits.problem_contacts;
+  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
+  return n;
+}
+std::uint32_t blocks_max(const Model& model) noexcept {
+  return static_cast<std::uint32_t>(model.bodies.size() + model.robots.size());
+}
+
+// n . K (n - mu slip): what a contact's own force does to its normal velocity while it slides.
+double sliding_mobility(const ProblemContact& contact) noexcept {
+  const Vec3 column(1, -contact.mu * contact.slip[0], -contact.mu * contact.slip[1]);
+  double sum = 0;
+  for (const ProblemSide& side : contact.side) {
+    if (side.block == kNone) continue;
+    for (std::uint32_t k = 0; k < side.size; ++k) {
+      const Eigen::Map<const Vec3> y(side.Y + std::size_t{3} * k);
+      sum += y[0] * y.dot(column);
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+LcpForces::LcpForces(const Model& model, const Limits& limits)
+    : islands_(contacts_max(model, limits), blocks_max(model)),
+      newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
+      rows_(kLcpDenseRows, half_max(model)),
+      lcp_(kLcpDenseRows, kLcpDenseRows),
+      qp_(kLcpDenseRows),
+      disc_(0),
+      kept_(contacts_max(model, limits)),
+      guess_(contacts_max(model, limits)),
+      z_(kLcpDenseRows) {}
+
+// Sets u and the residual of the job's p: island_residual, or infinity where the forces would give energy: with every
+// p.c <= 0 (complementarity, dissipation) their effect is at most that of the free motion, |u|^2 <= -sum p.b.
+void LcpForces::judge(Job& job) noexcept {
+  for (const std::uint32_t b : job.island.blocks) {
+    std::fill_n(job.u + job.problem.block(b).start, job.problem.block(b).size, 0.0);
+  }
+  for (const std::uint32_t i : job.island.contacts) push(job.problem, job.problem.contact(i), job.p[i], job.u);
+  job.residual = island_residual(job.problem, job.island, disc_, job.p, job.u);
+  double given = 0, size = 0;
+  for (const std::uint32_t i : job.island.contacts) {
+    const ProblemContact& contact = job.problem.contact(i);
+    Vec3 c = velocity(job.problem, contact, job.u) + contact.b;
+    c[0] += contact.compliance * job.p[i][0];
+    // Slip that turned round is stop_turned()'s.
+    given += contact.law == ContactLaw::sliding ? job.p[i][0] * c[0] : job.p[i].dot(c);
+    size += job.p[i].cwiseAbs().dot(contact.b.cwiseAbs());
+  }
+  if (!(given <= kGiven * size)) job.residual = std::numeric_limits<double>::infinity();
+}
+
+void LcpForces::newton(Job& job) noexcept {
+  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u);
+  job.report.iterations += found.iterations;
+  judge(job);
+}
+
+// p of the dense problem, where a method solves it; else p stays. A pyramid's answer may lie outside of the cone, at a
+// corner: its axes turn to where friction points, and it is solved again from there.
+void LcpForces::dense(Job& job, bool qp, bool warm) noexcept {
+  for (int turn = 0; turn < kTurns; ++turn) {
+    if (!rows_.load(job.problem, job.island)) return;
+    const LcpProblem lcp = rows_.view();
+    rows_.to_rows(job.problem, job.island, job.p, z_.data());
+    LcpSolverOptions options;
+    options.common.warm = warm || turn > 0;
+    options.common.flops_max = kFlops;
+    const LcpResult result = qp ? qp_.solve(lcp, z_.data()) : lcp_.solve(lcp, z_.data(), options);
+    job.report.iterations += result.pivots;
+    if (result.status != LcpStatus::solved) return;
+    rows_.from_rows(job.problem, job.island, z_.data(), job.p);
+    bool outside = false;
+    for (const std::uint32_t i : job.island.contacts) {
+      ProblemContact& contact = job.problem.contact(i);
+      if (contact.rows == 1 || contact.law != ContactLaw::cone) continue;
+      const Eigen::Vector2d t = job.p[i].tail<2>();
+      const double size = t.norm();
+      if (size > contact.mu * job.p[i][0]) contact.slip = t / size, outside = true;
+      job.p[i] = project_contact(contact, disc_, job.p[i], -1);
+    }
+    judge(job);
+    if (!outside || job.residual <= kTolerance) return;
+  }
+}
+
+// One round with the laws as they are. True: solved.
+bool LcpForces::attempt(Job& job) noexcept {
+  for (const std::uint32_t i : job.island.contacts) {
+    guess_[i] = job.p[i];
+    ProblemContact& contact = job.problem.contact(i);
+    if (contact.rows == 1 || contact.law != ContactLaw::cone) continue;
+    // Friction will point against what would move, or as it did.
+    const Eigen::Vector2d last = job.p[i].tail<2>(), tendency = contact.b.tail<2>();
+    const Eigen::Vector2d& along = last.norm() > 0 ? last : tendency;
+    const double size = along.norm();
+    if (size > 0) contact.slip = along / size;
+  }
+  job.by_first = true;
+  job.residual = std::numeric_limits<double>::infinity();
+  const bool newton_first = job.method == ForceMethod::automatic && !job.pivots && job.fits;
+  const auto restart = [&] {
+    for (const std::uint32_t i : job.island.contacts) job.p[i] = guess_[i];
+  };
+  if (newton_first) {
+    newton(job);
+    if (job.residual <= kTolerance) return true;
+    job.by_first = false;
+    restart();
+  }
+  if (job.method == ForceMethod::qp) {
+    dense(job, true, true);
+    if (job.residual <= kTolerance) return true;
+    job.by_first = false;
+    restart();
+  }
+  dense(job, false, !job.painleve);
+  if (job.residual <= kTolerance) return true;
+  if (job.residual == std::numeric_limits<double>::infinity()) {
+    job.by_first = false;
+    if (newton_first) return false;  // there is nothing new to start from
+  }
+  if (!job.fits) return false;
+  newton(job);  // from the pyramid's answer to the round cone's; or from the guess
+  return job.residual <= kTolerance;
+}
+
+// Sliding contacts whose slip would turn round (or all) come to rest within the step. False: there are none.
+bool LcpForces::stop_turned(const Job& job, bool all) noexcept {
+  bool any = false;
+  for (const std::uint32_t i : job.island.contacts) {
+    ProblemContact& contact = job.problem.contact(i);
+    if (contact.rows == 1 || contact.law != ContactLaw::sliding) continue;
+    const Vec3 c = velocity(job.problem, contact, job.u) + contact.b;
+    const double slip = contact.slip.dot(c.tail<2>());
+    if (!all && (job.p[i][0] <= 0 || slip >= -kTurned * contact.b.cwiseAbs().maxCoeff())) continue;
+    contact.law = all ? ContactLaw::cone : ContactLaw::stopping;
+    any = true;
+  }
+  return any;
+}
+
+void LcpForces::settle(Job& job) noexcept {
+  bool first = true;
+  for (const std::uint32_t i : job.island.contacts) kept_[i] = job.p[i];
+  for (int round = 0; round < kRounds; ++round) {
+    const bool solved = attempt(job);
+    first = first && job.by_first;
+    if (!solved) break;
+    if (!stop_turned(job, false)) {
+      if (!first) ++job.report.fallbacks;
+      if (job.painleve) ++job.report.indeterminate;
+      return;
+    }
+  }
+  // No forces while it slides, or slip that turns in one contact after the other: what is left of it is stopped.
+  const bool inconsistent = job.residual > kTolerance;
+  if (inconsistent) {
+    for (const std::uint32_t i : job.island.contacts) job.p[i] = kept_[i];
+  }
+  const bool slid = stop_turned(job, true);
+  if (slid) {
+    job.painleve = false;
+    if (inconsistent) ++job.report.inconsistent;
+    if (attempt(job)) {
+      if (!job.by_first) ++job.report.fallbacks;
+      return;
+    }
+  }
+  ++job.report.fallbacks;
+}
+
+void LcpForces::solve_island(Job& job) noexcept {
+  settle(job);
+  if (!(job.residual <= kTolerance)) {
+    for (const std::uint32_t i : job.island.contacts) {
+      if (!(job.residual < 1)) job.p[i].setZero();
+      kept_[i] = job.p[i];
+    }
+    judge(job);
+    const double before = job.residual;
+    sweep_island(job.problem, job.island, disc_, kSweeps, job.p, job.u);
+    judge(job);
+    if (!(job.residual <= before)) {
+      for (const std::uint32_t i : job.island.contacts) job.p[i] = kept_[i];
+      judge(job);
+    }
+    if (!(job.residual <= kTolerance)) ++job.report.failures;
+  }
+  job.report.residual = std::max(job.report.residual, job.residual);
+}
+
+LcpReport LcpForces::solve(ContactProblem& problem, ForceMethod method, Vec3* p, double* u) noexcept {
+  LcpReport report;
+  std::fill_n(u, problem.half_size(), 0.0);
+  islands_.split(problem);
+  for (std::uint32_t i = 0; i < problem.count(); ++i) {
+    if (!p[i].allFinite()) p[i].setZero();
+    p[i] = project_contact(problem.contact(i), disc_, p[i], -1);
+  }
+  for (std::uint32_t k = 0; k < islands_.count(); ++k) {
+    Job job{problem, islands_.island(k), method, p, u, report, false, false, false, 0, true};
+    job.fits = newton_.shape(problem, islands_, job.island);
+    for (const std::uint32_t i : job.island.contacts) {
+      const ProblemContact& contact = problem.contact(i);
+      job.painleve = job.painleve || (contact.rows == 3 && contact.law == ContactLaw::sliding && contact.mu > 0 &&
+                                      sliding_mobility(contact) <= 0);
+    }
+    for (const std::uint32_t b : job.island.blocks) job.pivots = job.pivots || problem.block(b).body == kNoBody;
+    job.pivots = job.painleve || (job.pivots && LcpRows::count(problem, job.island) <= kFewRows);
+    solve_island(job);
+  }
+  return report;
+}
+
+}  // namespace tactus

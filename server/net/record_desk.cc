@@ -1,0 +1,234 @@
+#include "server/net/record_desk.h"
+
+#include <spdlog/spdlog.h>
+
+#include <asio/post.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "server/net/hub.h"
+#include "server/net/requests.h"
+#include "server/record/record_codec.h"
+
+namespace tactus::net {
+namespace {
+
+constexpr double kKeyframe_s = 1;
+
+void say(const record::Saved& saved) {
+  if (saved.error.empty()) {
+    spdlog::warn("black box: {} records in {} bytes written to {}", saved.records, saved.bytes, saved.path);
+  } else {
+    spdlog::error("black box: {}", saved.error);
+  }
+}
+
+bool jumps(Command::Kind kind) {
+  return kind == Command::Kind::reset || kind == Command::Kind::restore || kind == Command::Kind::set_model ||
+         kind == Command::Kind::set_parameters;
+}
+
+}  // namespace
+
+RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {
+  if (recorder_ != nullptr) recorder_->on_fault_saved = say;
+}
+
+void RecordDesk::start() {
+  if (recorder_ == nullptr) return;
+  take_keyframe();
+  every_second();
+}
+
+void RecordDesk::stop() {
+  timer_.cancel();
+}
+
+void RecordDesk::begin(const SceneSource& source) {
+  if (recorder_ == nullptr) return;
+  const Model& model = hub_.scene.model();
+  v1::RecordHeader header;
+  header.set_build(hub_.options.build);
+  header.set_config(hub_.options.config_text);
+  header.set_scene(source.text);
+  header.set_scene_path(source.path);
+  header.set_scene_name(hub_.scene.name);
+  header.set_scene_epoch(hub_.scene.epoch);
+  header.set_seed(source.seed);
+  header.set_step_s(model.step);
+  header.set_model(to_string(model.contact_model));
+  for (const auto& [key, value] : source.set) {
+    v1::Parameter* parameter = header.add_parameters();
+    parameter->set_key(key);
+    parameter->set_value(value);
+  }
+  for (const Body& body : model.bodies) header.add_bodies(body.name);
+  recorder_->begin(std::move(header));
+  keyframe_ticks_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(kKeyframe_s / model.step)));
+  keyframe_wanted_ = true;
+}
+
+void RecordDesk::received(const std::string& client, std::uint64_t sequence, std::span<const std::uint8_t> payload,
+                          std::uint64_t now_ns) {
+  if (recorder_ == nullptr || payload.empty()) return;
+  v1::Record record;
+  v1::ReceivedCommand* command = record.mutable_command();
+  if (!command->mutable_packet()->ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+    command->clear_packet();
+  } else if (command->packet().ByteSizeLong() > 0 && command->packet().body_id_size() == 0) {
+    return;  // a heartbeat
+  }
+  command->set_client(client);
+  command->set_sequence(sequence);
+  command->set_received_ns(now_ns);
+  command->set_tick(hub_.newest.tick);
+  recorder_->add(std::move(record));
+}
+
+void RecordDesk::verdict(const std::string& client, const VerdictRecord& verdict) {
+  if (recorder_ == nullptr) return;
+  v1::Record record;
+  v1::GivenVerdict* given = record.mutable_verdict();
+  given->set_client(client);
+  given->set_sequence(verdict.sequence);
+  given->set_code(verdict.code);
+  given->set_tick(verdict.tick);
+  given->set_age_us(verdict.age_us);
+  given->set_item(verdict.item);
+  recorder_->add(std::move(record));
+}
+
+void RecordDesk::event(const v1::Event& event) {
+  if (recorder_ == nullptr) return;
+  v1::Record record;
+  *record.mutable_event() = event;
+  recorder_->add(std::move(record));
+}
+
+void RecordDesk::done(const Notice& notice, const std::string& text) {
+  if (recorder_ == nullptr || notice.client == kNoClient) return;
+  v1::Record record;
+  v1::WorldOperation* operation = record.mutable_operation();
+  operation->set_tick(notice.tick);
+  operation->set_what(record::name_of(notice.command));
+  operation->set_text(notice.ok ? text : text + " (not done)");
+  operation->set_client(hub_.client_name(notice.client));
+  operation->set_state_hash(notice.hash);
+  operation->set_ticket(notice.ticket);
+  recorder_->add(std::move(record));
+  if (notice.ok && jumps(notice.command)) keyframe_wanted_ = true;
+}
+
+void RecordDesk::note(const std::string& what, const std::string& text, const std::string& client) {
+  if (recorder_ == nullptr) return;
+  v1::Record record;
+  v1::WorldOperation* operation = record.mutable_operation();
+  operation->set_tick(hub_.newest.tick);
+  operation->set_what(what);
+  operation->set_text(text);
+  operation->set_client(client);
+  recorder_->add(std::move(record));
+}
+
+void RecordDesk::published(const StateFrame& frame) {
+  if (recorder_ == nullptr || frame.epoch != hub_.scene.epoch) return;
+  const bool due = frame.tick < keyframe_tick_ || frame.tick >= keyframe_tick_ + keyframe_ticks_;
+  if (hub_.tick.lockstep()) {
+    if (keyframe_wanted_ || due) {
+      const World& world = hub_.tick.world();
+      add_keyframe(world.state(), world.hash(), hub_.scene.parameters, 0);
+    }
+    recorder_->take_now();
+  } else if (keyframe_wanted_) {
+    take_keyframe();
+  }
+}
+
+void RecordDesk::every_second() {
+  timer_.expires_after(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(kKeyframe_s)));
+  timer_.async_wait([this](asio::error_code error) {
+    if (error) return;
+    if (!hub_.tick.lockstep() && hub_.newest.tick != keyframe_tick_) take_keyframe();
+    every_second();
+  });
+}
+
+// In free run by way of the tick, which copies its state.
+void RecordDesk::take_keyframe() {
+  if (keyframe_under_way_ || hub_.tick.lockstep()) return;
+  keyframe_under_way_ = true;
+  keyframe_wanted_ = false;
+  const auto state = std::make_shared<State>(hub_.scene.blank);
+  Command command;
+  command.kind = Command::Kind::snapshot;
+  command.state = state.get();
+  hub_.tick.post(command,
+                 [this, state, epoch = hub_.scene.epoch, parameters = hub_.scene.parameters](const Notice& notice) {
+                   keyframe_under_way_ = false;
+                   if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash, parameters, notice.ticket);
+                 });
+}
+
+void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters,
+                              std::uint64_t ticket) {
+  const std::vector<std::uint8_t> bytes = hub_.scene.world->serialise(state);
+  v1::Record record;
+  v1::Keyframe* keyframe = record.mutable_keyframe();
+  keyframe->set_tick(state.tick);
+  keyframe->set_state_hash(hash);
+  keyframe->set_state(bytes.data(), bytes.size());
+  keyframe->set_ticket(ticket);
+  for (const auto& [key, value] : World::list_parameters(parameters)) {
+    v1::Parameter* setting = keyframe->add_settings();
+    setting->set_key(key);
+    setting->set_value(value);
+  }
+  recorder_->add(std::move(record));
+  keyframe_tick_ = state.tick;
+  keyframe_wanted_ = false;
+}
+
+void RecordDesk::latched(const std::string& reason) {
+  if (recorder_ != nullptr) recorder_->save_once(reason, say);
+}
+
+void RecordDesk::report(v1::Statistics& out) const {
+  if (recorder_ == nullptr) return;
+  const record::RecorderStatus status = recorder_->status();
+  v1::BlackBoxStatistics* box = out.mutable_black_box();
+  box->set_kept_s(status.kept_s);
+  box->set_bytes(status.bytes);
+  box->set_states_lost(status.states_lost);
+  box->set_rows_lost(status.rows_lost);
+  box->set_state_every(status.state_every);
+  box->set_files(status.files);
+}
+
+void RecordDesk::save(const Exchange& x, const v1::SaveBlackBox& request) {
+  if (recorder_ == nullptr)
+    return x.error(v1::ERROR_WRONG_STATE, "this server keeps no black box: black_box.seconds is 0");
+  const std::string reason = request.reason().empty() ? "request" : request.reason();
+  if (!is_name(reason))
+    return x.error(v1::ERROR_BAD_VALUE, "a reason must match [A-Za-z0-9_.-]{1,64}: it becomes part of a file's name");
+  const bool taken = recorder_->save(reason, [x](const record::Saved& saved) {
+    asio::post(x.hub().io, [x, saved] {
+      say(saved);
+      if (!saved.error.empty()) return x.error(saved.full ? v1::ERROR_FULL : v1::ERROR_NOT_WRITTEN, saved.error);
+      v1::Reply reply;
+      v1::BlackBoxSaved* out = reply.mutable_black_box();
+      out->set_path(saved.path);
+      out->set_bytes(saved.bytes);
+      out->set_records(saved.records);
+      out->set_first_tick(saved.first_tick);
+      out->set_last_tick(saved.last_tick);
+      x.reply(std::move(reply));
+    });
+  });
+  if (!taken) x.error(v1::ERROR_WRONG_STATE, "the black box is being written just now: ask again");
+}
+
+}  // namespace tactus::net

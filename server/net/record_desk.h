@@ -1,0 +1,57 @@
+// Net's part of recording: what only net knows goes to the recorder, whole states now and then, and requests to save.
+// Without a recorder every function does nothing.
+#pragma once
+
+#include <asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "control.pb.h"
+#include "record.pb.h"
+#include "server/net/scene_library.h"
+#include "server/record/recorder.h"
+#include "server/session/session.h"
+
+namespace tactus::net {
+
+class Exchange;
+struct Hub;
+
+class RecordDesk {
+ public:
+  RecordDesk(Hub& hub, record::Recorder* recorder);
+
+  void start();  // once the first scene has begun
+  void stop();
+  // The scene that the hub now shows.
+  void begin(const SceneSource& source);
+  void received(const std::string& client, std::uint64_t sequence, std::span<const std::uint8_t> payload,
+                std::uint64_t now_ns);
+  void verdict(const std::string& client, const VerdictRecord& verdict);
+  void event(const v1::Event& event);
+  // A command of ours that the tick has done. text: what it was about.
+  void done(const Notice& notice, const std::string& text);
+  // What a client did that is no command of the tick: its settings of a link, for example.
+  void note(const std::string& what, const std::string& text, const std::string& client);
+  // A state was published. In lockstep this thread ticks, and empties the recorder's rings.
+  void published(const StateFrame& frame);
+  // A fault has latched: a file, unless one was just written.
+  void latched(const std::string& reason);
+  void report(v1::Statistics& out) const;
+  void save(const Exchange& x, const v1::SaveBlackBox& request);
+
+ private:
+  void every_second();
+  void take_keyframe();
+  void add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters, std::uint64_t ticket);
+
+  Hub& hub_;
+  record::Recorder* recorder_;
+  asio::steady_timer timer_;
+  std::uint64_t keyframe_tick_ = 0, keyframe_ticks_ = 1000;
+  bool keyframe_wanted_ = true, keyframe_under_way_ = false;
+};
+
+}  // namespace tactus::net

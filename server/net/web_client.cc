@@ -1,0 +1,125 @@
+#include "server/net/web_client.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+constexpr std::size_t kBeforeKeyMax = 4096;  // of a message before there is a session
+constexpr std::size_t kCloseTextMax = 120;   // RFC 6455: a control frame has at most 125 bytes
+}  // namespace
+
+std::string header_of(lws* wsi, lws_token_indexes token) {
+  const int length = lws_hdr_total_length(wsi, token);
+  if (length <= 0) return {};
+  std::string out(static_cast<std::size_t>(length) + 1, '\0');
+  const int copied = lws_hdr_copy(wsi, out.data(), length + 1, token);
+  out.resize(copied < 0 ? 0 : static_cast<std::size_t>(copied));
+  return out;
+}
+
+std::string peer_of(lws* wsi) {
+  std::array<char, 64> name{};
+  return lws_get_peer_simple(wsi, name.data(), name.size()) == nullptr ? "?" : name.data();
+}
+
+bool offers(const std::string& list, const std::string& name) {
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::size_t first = begin, last = end;
+    while (first < last && list[first] == ' ') ++first;
+    while (last > first && list[last - 1] == ' ') --last;
+    if (list.compare(first, last - first, name) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+WebClient::WebClient(lws* socket, std::uint32_t number, double requests_per_s)
+    : wsi(socket), id(number), cap(requests_per_s, std::max(50.0, requests_per_s / 5)), moved_ns_(now_ns()) {}
+
+const char* WebClient::append(const void* data, std::size_t length) {
+  if (lws_frame_is_binary(wsi) == 0) return "expected binary messages";
+  const std::size_t limit = sealer_ ? wire::kControlInboundMax + wire::kMacBytes : kBeforeKeyMax;
+  if (in.size() + length > limit) return "the message is longer than a control frame may be";
+  const auto* bytes = static_cast<const std::uint8_t*>(data);
+  in.insert(in.end(), bytes, bytes + length);
+  return nullptr;
+}
+
+bool WebClient::is_complete() const {
+  return lws_is_final_fragment(wsi) != 0 && lws_remaining_packet_payload(wsi) == 0;
+}
+
+void WebClient::put(const WebOutbound& message, WebBytes&& bytes) {
+  if (queue_.empty() && states_.empty()) moved_ns_ = now_ns();
+  if (message.kind != WebOutbound::Kind::state) {
+    queue_.push_back({message, std::move(bytes)});
+    return;
+  }
+  for (Item& item : states_) {
+    if (item.message.key != message.key) continue;
+    item = {message, std::move(bytes)};
+    gauge->states_replaced.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  states_.push_back({message, std::move(bytes)});
+}
+
+bool WebClient::next(Item& out) {
+  std::deque<Item>& from = queue_.empty() ? states_ : queue_;
+  if (from.empty()) return false;
+  out = std::move(from.front());
+  from.pop_front();
+  return true;
+}
+
+int WebClient::write(std::vector<std::uint8_t>& scratch) {
+  moved_ns_ = now_ns();
+  Item item;
+  while (next(item)) {
+    if (item.message.kind == WebOutbound::Kind::key) {
+      wire::Key key{};
+      std::copy_n(item.bytes.begin(), std::min(key.size(), item.bytes.size()), key.begin());
+      sealer_.emplace(key);
+      continue;
+    }
+    if (item.message.kind == WebOutbound::Kind::close)
+      return end(LWS_CLOSE_STATUS_POLICY_VIOLATION, std::string(item.bytes.begin(), item.bytes.end()));
+    const int result = send(item, scratch);
+    if (result == 0 && !(queue_.empty() && states_.empty())) lws_callback_on_writable(wsi);
+    return result;
+  }
+  return 0;
+}
+
+int WebClient::send(const Item& item, std::vector<std::uint8_t>& scratch) {
+  const std::size_t payload = item.bytes.size();
+  const bool with_mac = item.message.mac && sealer_;
+  const std::size_t length = payload + (with_mac ? wire::kMacBytes : 0);
+  scratch.resize(LWS_PRE + length);
+  std::memcpy(scratch.data() + LWS_PRE, item.bytes.data(), payload);
+  if (with_mac) {
+    const wire::Mac mac = sealer_->control_mac('S', counter_out_++, {scratch.data() + LWS_PRE, payload});
+    std::memcpy(scratch.data() + LWS_PRE + payload, mac.data(), mac.size());
+  }
+  if (item.message.kind == WebOutbound::Kind::frame) gauge->queued_bytes.fetch_sub(payload, std::memory_order_relaxed);
+  return lws_write(wsi, scratch.data() + LWS_PRE, length, LWS_WRITE_BINARY) < 0 ? -1 : 0;
+}
+
+bool WebClient::is_stalled(std::uint64_t now, std::uint64_t limit_ns) {
+  const bool waits = !queue_.empty() || !states_.empty() || lws_partial_buffered(wsi) != 0;
+  return waits && now > moved_ns_ + limit_ns;
+}
+
+int WebClient::end(lws_close_status status, const std::string& why) {
+  std::string text = why.substr(0, kCloseTextMax);
+  lws_close_reason(wsi, status, reinterpret_cast<unsigned char*>(text.data()), text.size());
+  return -1;
+}
+
+}  // namespace tactus::net

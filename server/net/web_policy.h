@@ -1,0 +1,41 @@
+// Who may open a WebSocket, and what the web server answers to a path: pure functions and a table of files, so that no
+// path of a request ever reaches the file system.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tactus::net {
+
+// A page may drive the server only when it came from the server itself: its Origin's host and port are those of the
+// request's Host, which is an address or "localhost" (a name could be rebound to this machine by whoever owns it); or
+// when it stands in `allowed` (separated by blanks, whole origins such as "https://example.org", or "*"). A program
+// that is no browser sends no Origin (empty) and is let in: it must shake hands like any client.
+bool is_origin_allowed(std::string_view origin, std::string_view host, std::string_view allowed);
+
+struct WebFile {
+  std::string bytes, type, etag;
+  bool is_gzip = false;       // bytes are compressed; sent so to those who accept it
+  bool is_immutable = false;  // its name carries a hash of its contents
+};
+
+// The viewer as built: all files of a folder, in memory.
+class WebFiles {
+ public:
+  // Reads the folder anew. False: it is not there, or has no index.html. At most 64 files of at most 16 MiB each.
+  bool load(const std::string& folder);
+  // The file of a request path without its query ("/" is /index.html), or null. Only exact names match.
+  [[nodiscard]] const WebFile* find(std::string_view path, bool accepts_gzip) const;
+  [[nodiscard]] bool empty() const { return files_.empty(); }
+
+ private:
+  std::map<std::string, WebFile, std::less<>> files_;  // by path; compressed ones under path + ".gz"
+};
+
+// Said by a server whose viewer is not built.
+std::string missing_viewer_page();
+
+}  // namespace tactus::net

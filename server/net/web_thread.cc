@@ -1,0 +1,323 @@
+#include "server/net/web_thread.h"
+
+#include <libwebsockets.h>
+#include <pthread.h>
+#include <sched.h>
+#include <spdlog/spdlog.h>
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "server/net/web_client.h"
+#include "server/net/web_http.h"
+#include "server/net/web_policy.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+
+constexpr std::size_t kReadBytes = 64u << 10;
+constexpr unsigned kHeaderTimeS = 5;           // for a request's head
+constexpr std::size_t kInboundWaiting = 1024;  // frames that net has not taken: beyond, a client is cut off
+constexpr lws_usec_t kLookUs = 500'000;        // how often a client is looked at
+constexpr const char* kProtocol = "tactus.v1";
+
+void to_log(int, const char* line) {
+  spdlog::debug("web: {}", std::string_view(line, std::strcspn(line, "\n")));
+}
+
+// The library says only that it failed; asio says why, in the words of the other ports.
+void try_port(const std::string& listen, std::uint16_t port) {
+  if (port == 0) return;
+  asio::io_context io;
+  try {
+    const asio::ip::tcp::acceptor probe(io, {asio::ip::make_address(listen), port});
+  } catch (const asio::system_error& e) {
+    throw asio::system_error(e.code(), fmt::format("web port (TCP) {} on {}", port, listen));
+  }
+}
+
+}  // namespace
+
+struct WebThread::Impl {
+  Impl(const WebOptions& o, const std::string& listen, double requests, WebLink& l)
+      : options(o), requests_per_s(requests), link(l), http(o.directory) {
+    try_port(listen, options.port);
+    lws_set_log_level(LLL_ERR | LLL_WARN, to_log);
+    open(listen);
+  }
+  ~Impl() {
+    // First the context: it says good-bye to each client, which must still be there.
+    if (context != nullptr) lws_context_destroy(context);
+    for (const WebInbound& in : waiting) {
+      delete in.bytes;
+      delete in.gauge;
+    }
+  }
+
+  void open(const std::string& listen);
+  void run(int avoid_cpu);
+  void take_outbound();
+  void tell_net(WebInbound message, WebBytes* bytes, WebGaugePtr* gauge = nullptr);
+  [[nodiscard]] int confirm_upgrade(lws* wsi);
+  void established(lws* wsi, WebClient** slot);
+  [[nodiscard]] int received(WebClient& client, const void* data, std::size_t length);
+  [[nodiscard]] int look(WebClient& client);
+  void closed(WebClient& client);
+
+  static int on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
+  static int on_socket(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
+
+  const WebOptions options;
+  const double requests_per_s;
+  WebLink& link;
+  WebHttp http;
+  lws_context* context = nullptr;
+  lws_vhost* vhost = nullptr;
+  std::thread thread;
+  std::atomic<bool> stopping{false}, woken{false};
+  std::unordered_map<std::uint32_t, std::unique_ptr<WebClient>> clients;
+  std::deque<WebInbound> waiting;  // for room in the ring
+  std::uint32_t next_client = 1;
+  std::size_t sockets = 0, own_sockets = 0;
+  std::vector<std::uint8_t> scratch;
+};
+
+void WebThread::Impl::open(const std::string& listen) {
+  static const lws_protocols protocols[] = {
+      {"http", &Impl::on_http, sizeof(WebReply*), kReadBytes, 0, nullptr, 0},
+      {kProtocol, &Impl::on_socket, sizeof(WebClient*), kReadBytes, 1, nullptr, 0},
+      {nullptr, nullptr, 0, 0, 0, nullptr, 0}};
+  static lws_retry_bo_t silence{};
+  silence.secs_since_valid_ping = static_cast<std::uint16_t>(std::max(1u, options.silence_s / 3));
+  silence.secs_since_valid_hangup = static_cast<std::uint16_t>(std::max(2u, options.silence_s));
+  lws_context_creation_info info{};
+  info.port = options.port;
+  info.iface = listen == "0.0.0.0" || listen == "::" ? nullptr : listen.c_str();
+  info.protocols = protocols;
+  info.gid = static_cast<decltype(info.gid)>(-1);
+  info.uid = static_cast<decltype(info.uid)>(-1);
+  info.user = this;
+  info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND;
+  if (listen.find(':') == std::string::npos) info.options |= LWS_SERVER_OPTION_DISABLE_IPV6;
+  info.fd_limit_per_thread = options.connections + 64;
+  info.max_http_header_data = 8192;
+  info.max_http_header_pool = static_cast<unsigned short>(std::min(options.connections + 8, 1024u));
+  info.pt_serv_buf_size = kReadBytes;
+  info.timeout_secs = kHeaderTimeS;
+  info.keepalive_timeout = kHeaderTimeS;
+  info.ka_time = 5;
+  info.ka_probes = 3;
+  info.ka_interval = 2;
+  info.retry_and_idle_policy = &silence;
+  context = lws_create_context(&info);
+  if (context != nullptr) vhost = lws_create_vhost(context, &info);
+  if (vhost == nullptr) {
+    if (context != nullptr) lws_context_destroy(std::exchange(context, nullptr));
+    throw asio::system_error(std::make_error_code(std::errc::address_in_use),
+                             fmt::format("web port (TCP) {} on {}", options.port, listen));
+  }
+  own_sockets = sockets;
+}
+
+void WebThread::Impl::run(int avoid_cpu) {
+  pthread_setname_np(pthread_self(), "tactus-web");
+  sched_param normal{};  // made by net, whose scheduling must not be inherited
+  pthread_setschedparam(pthread_self(), SCHED_OTHER, &normal);
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (avoid_cpu >= 0 && sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 1) {
+    CPU_CLR(avoid_cpu, &allowed);
+    pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+  }
+  while (!stopping.load(std::memory_order_acquire) && lws_service(context, 0) >= 0) {
+  }
+}
+
+void WebThread::Impl::take_outbound() {
+  woken.store(false, std::memory_order_release);
+  WebOutbound out;
+  while (link.outbound.pop(out)) {
+    std::unique_ptr<WebBytes> bytes(out.bytes);
+    const auto it = clients.find(out.client);
+    if (it == clients.end()) continue;
+    it->second->put(out, std::move(*bytes));
+    lws_callback_on_writable(it->second->wsi);
+  }
+  while (!waiting.empty() && link.inbound.push(waiting.front())) waiting.pop_front();
+}
+
+void WebThread::Impl::tell_net(WebInbound message, WebBytes* bytes, WebGaugePtr* gauge) {
+  message.bytes = bytes;
+  message.gauge = gauge;
+  if (!waiting.empty() || !link.inbound.push(message)) waiting.push_back(message);
+  link.wake_net();
+}
+
+// Decides before the handshake, while there can still be an answer that says why.
+int WebThread::Impl::confirm_upgrade(lws* wsi) {
+  const std::string origin = header_of(wsi, WSI_TOKEN_ORIGIN), host = header_of(wsi, WSI_TOKEN_HOST);
+  const char* why = nullptr;
+  if (!is_origin_allowed(origin, host, options.allowed_origins)) {
+    why = "this page may not talk to this server: its Origin is not the server's ([web] allowed_origins)";
+    link.refused_origin.fetch_add(1, std::memory_order_relaxed);
+  } else if (!offers(header_of(wsi, WSI_TOKEN_PROTOCOL), kProtocol)) {
+    why = "expected the WebSocket sub-protocol tactus.v1";
+    link.refused_http.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (why == nullptr) return 0;
+  spdlog::info("web: {} refused: {}", peer_of(wsi), why);
+  lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN, why);
+  return 1;
+}
+
+void WebThread::Impl::established(lws* wsi, WebClient** slot) {
+  const std::uint32_t id = next_client++;
+  auto client = std::make_unique<WebClient>(wsi, id, requests_per_s);
+  *slot = client.get();
+  const std::string address = peer_of(wsi);
+  WebInbound message;
+  message.kind = WebInbound::Kind::opened;
+  message.client = id;
+  tell_net(message, new WebBytes(address.begin(), address.end()), new WebGaugePtr(client->gauge));
+  clients.emplace(id, std::move(client));
+  lws_set_timer_usecs(wsi, kLookUs);
+}
+
+int WebThread::Impl::received(WebClient& client, const void* data, std::size_t length) {
+  lws_validity_confirmed(client.wsi);
+  const char* why = client.append(data, length);
+  if (why == nullptr && waiting.size() > kInboundWaiting) why = "the server is too busy for more requests";
+  if (why != nullptr) {
+    link.refused_frames.fetch_add(1, std::memory_order_relaxed);
+    return client.end(lws_frame_is_binary(client.wsi) != 0 ? LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE
+                                                           : LWS_CLOSE_STATUS_UNACCEPTABLE_OPCODE,
+                      why);
+  }
+  if (!client.is_complete()) return 0;
+  WebInbound message;
+  message.client = client.id;
+  tell_net(message, new WebBytes(std::exchange(client.in, {})));
+  if (!client.cap.take(now_ns())) {  // read on later; the client waits, nothing is refused
+    client.is_held = true;
+    lws_rx_flow_control(client.wsi, 0);
+    lws_set_timer_usecs(client.wsi, static_cast<lws_usec_t>(client.cap.wait_ns() / 1000 + 1));
+  }
+  return 0;
+}
+
+int WebThread::Impl::look(WebClient& client) {
+  if (client.is_held && client.cap.take(now_ns())) {
+    client.is_held = false;
+    lws_rx_flow_control(client.wsi, 1);
+  }
+  lws_set_timer_usecs(client.wsi, client.is_held ? static_cast<lws_usec_t>(client.cap.wait_ns() / 1000 + 1) : kLookUs);
+  while (!waiting.empty() && link.inbound.push(waiting.front())) waiting.pop_front();
+  if (!client.is_stalled(now_ns(), 1'000'000'000u * std::uint64_t{options.stall_s})) return 0;
+  link.slow.fetch_add(1, std::memory_order_relaxed);
+  spdlog::info("web: {}: does not read: took nothing for {} s; cut off", peer_of(client.wsi), options.stall_s);
+  return -1;
+}
+
+void WebThread::Impl::closed(WebClient& client) {
+  WebInbound message;
+  message.kind = WebInbound::Kind::closed;
+  message.client = client.id;
+  tell_net(message, nullptr);
+  clients.erase(client.id);
+}
+
+int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length) {
+  if (wsi == nullptr || lws_get_context(wsi) == nullptr) return 0;
+  auto* self = static_cast<Impl*>(lws_context_user(lws_get_context(wsi)));
+  auto** reply = static_cast<WebReply**>(user);
+  switch (reason) {
+    case LWS_CALLBACK_WSI_CREATE:
+      ++self->sockets;
+      return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+      --self->sockets;
+      return 0;
+    case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
+      if (self->sockets < self->own_sockets + self->options.connections) return 0;
+      self->link.refused_connections.fetch_add(1, std::memory_order_relaxed);
+      return -1;
+    case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+      self->take_outbound();
+      return 0;
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+      return self->confirm_upgrade(wsi);
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+      return -1;  // a WebSocket without our sub-protocol: confirm_upgrade has said so
+    case LWS_CALLBACK_HTTP:
+      if (self->http.is_refused(wsi, {static_cast<const char*>(in), length}))
+        self->link.refused_http.fetch_add(1, std::memory_order_relaxed);
+      return self->http.answer(wsi, {static_cast<const char*>(in), length}, reply);
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+      return WebHttp::write(wsi, reply);
+    case LWS_CALLBACK_CLOSED_HTTP:
+      if (reply != nullptr) delete std::exchange(*reply, nullptr);
+      return 0;
+    default:
+      return 0;
+  }
+}
+
+int WebThread::Impl::on_socket(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length) {
+  if (wsi == nullptr || user == nullptr) return 0;
+  auto* self = static_cast<Impl*>(lws_context_user(lws_get_context(wsi)));
+  auto** slot = static_cast<WebClient**>(user);
+  if (reason == LWS_CALLBACK_ESTABLISHED) self->established(wsi, slot);
+  WebClient* client = *slot;
+  if (client == nullptr) return 0;
+  switch (reason) {
+    case LWS_CALLBACK_RECEIVE:
+      return self->received(*client, in, length);
+    case LWS_CALLBACK_RECEIVE_PONG:
+      lws_validity_confirmed(wsi);
+      return 0;
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+      return client->write(self->scratch);
+    case LWS_CALLBACK_TIMER:
+      return self->look(*client);
+    case LWS_CALLBACK_CLOSED:
+      *slot = nullptr;
+      self->closed(*client);
+      return 0;
+    default:
+      return 0;
+  }
+}
+
+WebThread::WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebLink& link)
+    : impl_(std::make_unique<Impl>(options, listen, requests_per_s, link)) {}
+
+WebThread::~WebThread() {
+  stop();
+}
+
+std::uint16_t WebThread::port() const {
+  return static_cast<std::uint16_t>(lws_get_vhost_listen_port(impl_->vhost));
+}
+
+void WebThread::start(int avoid_cpu) {
+  impl_->thread = std::thread([this, avoid_cpu] { impl_->run(avoid_cpu); });
+}
+
+void WebThread::stop() {
+  if (!impl_->thread.joinable()) return;
+  impl_->stopping.store(true, std::memory_order_release);
+  lws_cancel_service(impl_->context);
+  impl_->thread.join();
+}
+
+void WebThread::wake() noexcept {
+  if (!impl_->woken.exchange(true, std::memory_order_acq_rel)) lws_cancel_service(impl_->context);
+}
+
+}  // namespace tactus::net

@@ -1,0 +1,37 @@
+// The web thread: HTTP and WebSocket on libwebsockets. Serves the viewer's files, moves frames between sockets and
+// net's rings, keeps slow and silent clients from costing others anything. Knows nothing of what the frames say.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "server/net/options.h"
+#include "server/net/web_link.h"
+
+namespace tactus::net {
+
+class WebThread {
+ public:
+  // Binds. Throws asio::system_error naming the port.
+  WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebLink& link);
+  ~WebThread();
+  WebThread(const WebThread&) = delete;
+  WebThread& operator=(const WebThread&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const;
+  // Normal scheduling, off the tick's processor (-1: nowhere).
+  void start(int avoid_cpu);
+  // Sends what is queued, for at most 100 ms, and ends the thread.
+  void stop();
+  // From net: something is outbound.
+  void wake() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tactus::net

@@ -1,0 +1,49 @@
+// What the tick hands to a recorder: a ring of states of its own, and a ring of rows for what must not be thinned out.
+// The tick fills and never waits; what finds no room is counted.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "server/metrics/counter.h"
+#include "server/realtime/messages.h"
+#include "server/realtime/ring.h"
+#include "server/realtime/state_ring.h"
+
+namespace tactus {
+
+// In the order in which the tick did things: a run is re-executed from a state and these.
+struct RecordRow {
+  enum class Kind : std::uint8_t {
+    wrench,   // body, value: applied in the step to `tick`
+    hash,     // of the state at `tick`
+    adopted,  // a slow model's step became the state at `tick`
+    notice,   // what: a done or an event; done swap_world carries the new epoch
+  };
+  Kind kind = Kind::wrench;
+  Notice::Kind what = Notice::Kind::done;
+  Command::Kind command = Command::Kind::wrench;
+  bool ok = true;
+  std::uint32_t epoch = 0;
+  BodyIndex body = kNoBody;
+  std::uint64_t tick = 0;
+  std::uint64_t number = 0;       // hash; notice: ticket
+  std::array<double, 6> value{};  // force [N], torque [N m] at Bcm in W, after limits
+};
+
+struct RecordFeed {
+  // rows: for the time that the recorder may be away.
+  RecordFeed(std::uint32_t bodies, std::uint32_t row_capacity, std::uint32_t ticks_per_hash)
+      : states(bodies, 0), rows(row_capacity), hash_every(ticks_per_hash) {}
+
+  StateRing states;                           // tick -> recorder; without contacts and shadow
+  Ring<RecordRow> rows;                       // tick -> recorder
+  Counter states_lost, rows_lost;             // written by the tick: no room
+  std::atomic<std::uint32_t> state_every{1};  // ticks; set by the recorder
+  const std::uint32_t hash_every;             // ticks; 0: never
+  // The tick has failed: it waits until the recorder has saved, a few seconds at most.
+  std::atomic<bool> failed{false}, saved{false};
+};
+
+}  // namespace tactus

@@ -1,0 +1,74 @@
+#include "server/record/record_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+namespace tactus::record {
+namespace {
+
+constexpr int kNamesTried = 1000;
+
+std::string clean(const std::string& text) {
+  std::string out = text.substr(0, 64);
+  for (char& c : out) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '.' && c != '-') c = '_';
+  }
+  return out.empty() ? "_" : out;
+}
+
+}  // namespace
+
+OutFile::~OutFile() {
+  close();
+}
+
+void OutFile::fail(const std::string& what, int code) {
+  if (!error_.empty()) return;
+  error_ = path_ + ": " + what + ": " + std::strerror(code);
+}
+
+void OutFile::create(const std::string& folder, const std::string& stem) {
+  std::error_code problem;
+  path_ = folder;
+  std::filesystem::create_directories(folder, problem);
+  if (problem) return fail("the folder cannot be made", problem.value());
+  for (int i = 1; i <= kNamesTried && descriptor_ < 0; ++i) {
+    path_ = folder + "/" + stem + (i > 1 ? "-" + std::to_string(i) : "") + ".record";
+    descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor_ < 0 && errno != EEXIST) break;
+  }
+  if (descriptor_ < 0) fail("cannot be made", errno);
+}
+
+void OutFile::write(std::string_view bytes) {
+  while (ok() && !bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail("stopped after " + std::to_string(bytes_) + " bytes, which can be read", errno);
+    bytes_ += static_cast<std::uint64_t>(n);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void OutFile::close() {
+  if (descriptor_ >= 0 && ::close(descriptor_) != 0 && errno != EINTR) fail("cannot be closed", errno);
+  descriptor_ = -1;
+}
+
+std::string file_stem(std::int64_t unix_s, const std::string& scene, const std::string& reason) {
+  const auto seconds = static_cast<std::time_t>(unix_s);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc);
+  return std::string(text) + "-" + clean(scene) + "-" + clean(reason);
+}
+
+}  // namespace tactus::record

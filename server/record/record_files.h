@@ -1,0 +1,38 @@
+// Files that are written once and never over another.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tactus::record {
+
+// A file that is being written. The first problem stays, and everything after it is dropped.
+class OutFile {
+ public:
+  OutFile() = default;
+  explicit OutFile(int descriptor) : descriptor_(descriptor) {}
+  ~OutFile();
+  OutFile(const OutFile&) = delete;
+  OutFile& operator=(const OutFile&) = delete;
+
+  // FOLDER/STEM.record, or STEM-2.record and so on when there is one. Makes the folder.
+  void create(const std::string& folder, const std::string& stem);
+  void write(std::string_view bytes);
+  void close();
+  [[nodiscard]] bool ok() const { return error_.empty(); }
+  [[nodiscard]] const std::string& error() const { return error_; }  // names the file and what the system said
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void fail(const std::string& what, int code);
+  int descriptor_ = -1;
+  std::string path_, error_;
+  std::uint64_t bytes_ = 0;
+};
+
+// 20261122T134501Z-SCENE-REASON; what does not belong in a name becomes '_'.
+std::string file_stem(std::int64_t unix_s, const std::string& scene, const std::string& reason);
+
+}  // namespace tactus::record

@@ -1,0 +1,327 @@
+#include "server/record/recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "proto/record_file.h"
+#include "server/realtime/clock.h"
+#include "server/realtime/rights.h"
+#include "server/record/record_codec.h"
+#include "server/record/record_files.h"
+
+namespace tactus::record {
+namespace {
+
+constexpr double kKeyframeRoom_s = 1.5;  // beyond `seconds`, so that a keyframe stands at or before their begin
+constexpr double kStatesShare = 0.8;     // of the memory; the rest is for rows, commands, keyframes
+constexpr std::uint64_t kPollNs = 2'000'000;
+
+std::int64_t unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void sleep_for(std::uint64_t ns) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+}
+
+}  // namespace
+
+std::string default_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (const std::string state = variable("XDG_STATE_HOME"); !state.empty()) return state + "/tactus/black-box";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.local/state/tactus/black-box";
+  std::error_code ignored;
+  return (std::filesystem::temp_directory_path(ignored) / "tactus-black-box").string();
+}
+
+std::uint32_t state_every(std::size_t memory_bytes, double seconds, std::size_t bodies, double step) {
+  const double needed =
+      static_cast<double>(state_bytes(bodies)) * std::ceil((seconds + kKeyframeRoom_s) / std::max(step, 1e-9));
+  return static_cast<std::uint32_t>(
+      std::clamp(std::ceil(needed / (kStatesShare * static_cast<double>(memory_bytes))), 1.0, 1e6));
+}
+
+Recorder::Recorder(const RecordOptions& options, RecordFeed& feed)
+    : options_(options), feed_(feed), box_(options.memory_bytes) {
+  box_.keep(options_.seconds + kKeyframeRoom_s);
+}
+
+Recorder::~Recorder() {
+  stop();
+  v1::Record* record = nullptr;
+  while (waiting_.pop(record)) delete record;
+}
+
+bool Recorder::start(int avoid_cpu) {
+  avoid_cpu_ = avoid_cpu;
+  try {
+    drainer_ = std::thread([this] { drain_loop(); });
+    writer_ = std::thread([this] { write_loop(); });
+  } catch (const std::system_error&) {
+    stop();
+    return false;
+  }
+  return true;
+}
+
+void Recorder::stop() {
+  stop_ = true;
+  {
+    const std::lock_guard lock(wish_mutex_);
+    stopping_ = true;
+  }
+  wished_.notify_all();
+  if (drainer_.joinable()) drainer_.join();
+  if (writer_.joinable()) writer_.join();
+}
+
+// --- The black box
+
+void Recorder::begin(v1::RecordHeader header) {
+  const std::lock_guard lock(mutex_);
+  drain();  // what is still of the old scene goes with it
+  begin_epoch(header.scene_epoch());
+  step_ = header.step_s();
+  const std::uint32_t every =
+      state_every(options_.memory_bytes, options_.seconds, static_cast<std::size_t>(header.bodies_size()), step_);
+  header.set_state_every(every);
+  header.set_hash_every_ticks(options_.hash_every_ticks);
+  feed_.state_every.store(every, std::memory_order_relaxed);
+  header_ = std::move(header);
+}
+
+void Recorder::begin_epoch(std::uint32_t epoch) {
+  if (epoch == epoch_) return;
+  epoch_ = epoch;
+  box_.clear();
+  last_tick_ = 0;
+  rows_lost_before_ = feed_.rows_lost.read() + waiting_lost_.read();
+  states_lost_before_ = feed_.states_lost.read();
+}
+
+void Recorder::add(v1::Record&& record) {
+  auto kept = std::make_unique<v1::Record>(std::move(record));
+  if (waiting_.push(kept.get())) {
+    [[maybe_unused]] const v1::Record* taken = kept.release();
+  } else {
+    waiting_lost_.add();
+  }
+}
+
+void Recorder::take_now() {
+  const std::lock_guard lock(mutex_);
+  drain();
+}
+
+void Recorder::drain() {
+  drain_rows();
+  while (const StateSlot* slot = feed_.states.begin_read()) {
+    if (slot->frame.epoch != epoch_) drain_rows();  // a new scene's row may have come meanwhile
+    if (slot->frame.epoch == epoch_) take_state(*slot);
+    feed_.states.release();
+  }
+  v1::Record* record = nullptr;
+  while (waiting_.pop(record)) {
+    const std::unique_ptr<v1::Record> kept(record);
+    scratch_.clear();
+    kept->AppendToString(&scratch_);
+    if (!box_.append(static_cast<std::uint16_t>(Kind::message), time_, {std::as_bytes(std::span(scratch_))}))
+      waiting_lost_.add();
+  }
+}
+
+void Recorder::drain_rows() {
+  RecordRow row;
+  while (feed_.rows.pop(row)) take_row(row);
+}
+
+void Recorder::take_row(const RecordRow& row) {
+  const bool new_scene = row.kind == RecordRow::Kind::notice && row.what == Notice::Kind::done &&
+                         row.command == Command::Kind::swap_world && row.ok;
+  if (new_scene) begin_epoch(row.epoch);
+  if (row.epoch != epoch_) return;
+  box_.append(static_cast<std::uint16_t>(Kind::row), time_, {std::as_bytes(std::span(&row, 1))});
+}
+
+void Recorder::take_state(const StateSlot& slot) {
+  const std::uint64_t tick = slot.frame.tick;
+  if (tick > last_tick_) time_ += step_ * static_cast<double>(std::min<std::uint64_t>(tick - last_tick_, 1000));
+  last_tick_ = tick;
+  append_state(box_, time_, slot);
+}
+
+void Recorder::drain_loop() {
+  pthread_setname_np(pthread_self(), "tactus-recorder");
+  set_helper_priority(0);
+  [[maybe_unused]] const Rights rights = ask_for_helper_rights(options_.priority, avoid_cpu_);
+  while (!stop_) {
+    double step = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      drain();
+      step = step_;
+    }
+    if (feed_.failed.load(std::memory_order_acquire)) {
+      const std::lock_guard lock(wish_mutex_);
+      failed_ = true;
+      wished_.notify_all();
+      return;  // the tick is no more
+    }
+    sleep_for(std::min(kPollNs, static_cast<std::uint64_t>(2e9 * step)));
+  }
+}
+
+// --- Files
+
+bool Recorder::save(const std::string& reason, std::function<void(const Saved&)> then) {
+  const std::lock_guard lock(wish_mutex_);
+  if (writing_ || wish_ || stopping_ || failed_) return false;
+  wish_.emplace(reason, std::move(then));
+  wished_.notify_all();
+  return true;
+}
+
+void Recorder::save_once(const std::string& reason, std::function<void(const Saved&)> then) {
+  const std::uint64_t now = now_ns();
+  if (last_once_ns_ != 0 && static_cast<double>(now - last_once_ns_) < 1e9 * options_.seconds) return;
+  if (save(reason, std::move(then))) last_once_ns_ = now;
+}
+
+void Recorder::write_loop() {
+  pthread_setname_np(pthread_self(), "tactus-record-w");
+  set_helper_priority(0);
+  [[maybe_unused]] const Rights rights = ask_for_helper_rights(0, avoid_cpu_);
+  std::unique_lock lock(wish_mutex_);
+  while (true) {
+    wished_.wait(lock, [this] { return wish_ || stopping_ || (failed_ && !feed_.saved); });
+    const bool fault = failed_ && !feed_.saved;
+    if (!wish_ && !fault) return;
+    const Wish wish = fault ? Wish{"fault", nullptr} : *std::exchange(wish_, std::nullopt);
+    writing_ = true;
+    lock.unlock();
+    const Saved saved = write(wish.reason);
+    if (fault && on_fault_saved) on_fault_saved(saved);
+    if (wish.then) wish.then(saved);
+    lock.lock();
+    writing_ = false;
+    if (fault) feed_.saved.store(true, std::memory_order_release);
+  }
+}
+
+// Between the tick's taking a new scene and net's telling which, there is none: that lasts milliseconds.
+v1::RecordHeader Recorder::header_of_box() {
+  for (int tries = 0;; ++tries) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (header_.scene_epoch() == epoch_ || tries == 100) return header_;
+    }
+    sleep_for(kPollNs);
+  }
+}
+
+RecorderStatus Recorder::status() {
+  const std::lock_guard lock(mutex_);
+  RecorderStatus out;
+  out.kept_s = box_.tail() < box_.head() ? time_ - box_.oldest_time() : 0;
+  out.bytes = box_.head() - box_.tail();
+  out.states_lost = feed_.states_lost.read();
+  out.rows_lost = feed_.rows_lost.read() + waiting_lost_.read();
+  out.state_every = feed_.state_every.load(std::memory_order_relaxed);
+  out.files = files_;
+  return out;
+}
+
+Saved Recorder::write(const std::string& reason) {
+  Saved saved;
+  if (files_ >= options_.files) {
+    saved.full = true;
+    saved.error = "this run has written as many files as it may (" + std::to_string(options_.files) +
+                  ", black_box.files): restart the server, or raise the key";
+    return saved;
+  }
+  v1::Record header;
+  *header.mutable_header() = header_of_box();
+  const std::int64_t now = unix_ns();
+  header.mutable_header()->set_reason(reason);
+  header.mutable_header()->set_written_unix_ns(static_cast<std::uint64_t>(now));
+  OutFile file;
+  file.create(options_.folder.empty() ? default_folder() : options_.folder,
+              file_stem(now / 1'000'000'000, header.header().scene_name(), reason));
+  if (file.ok()) ++files_;
+  std::string bytes;
+  wire::append_record(header, bytes);
+  file.write(bytes);
+  write_box(file, saved);
+  file.close();
+  saved.path = file.path();
+  saved.bytes = file.bytes();
+  saved.error = file.error();
+  return saved;
+}
+
+// In pieces: the box goes on being filled meanwhile, and the disk may be slow.
+void Recorder::write_box(OutFile& file, Saved& saved) {
+  std::vector<Piece> piece;
+  std::string bytes;
+  v1::Record record;
+  std::uint64_t position = 0, end = 0;
+  v1::RecordEnd last;
+  {
+    const std::lock_guard lock(mutex_);
+    drain();
+    position = box_.tail();
+    end = box_.head();
+    last.set_states_lost(feed_.states_lost.read() - states_lost_before_);
+    last.set_rows_lost(feed_.rows_lost.read() + waiting_lost_.read() - rows_lost_before_);
+  }
+  std::uint64_t records = 1;
+  while (position < end && file.ok()) {
+    copy_piece(position, end, piece, last);
+    bytes.clear();
+    for (const Piece& entry : piece) {
+      if (!to_record(entry.entry, entry.bytes, record)) continue;
+      if (record.has_state()) {
+        if (saved.first_tick == 0 && saved.last_tick == 0) saved.first_tick = record.state().tick();
+        saved.last_tick = record.state().tick();
+      }
+      wire::append_record(record, bytes);
+      ++records;
+    }
+    file.write(bytes);
+  }
+  last.set_records(records);
+  record.Clear();
+  *record.mutable_end() = last;
+  bytes.clear();
+  wire::append_record(record, bytes);
+  file.write(bytes);
+  saved.records = records + 1;
+}
+
+void Recorder::copy_piece(std::uint64_t& position, std::uint64_t end, std::vector<Piece>& out, v1::RecordEnd& last) {
+  out.clear();
+  std::size_t copied = 0;
+  const std::lock_guard lock(mutex_);
+  if (position < box_.tail()) {
+    last.set_bytes_overtaken(last.bytes_overtaken() + std::min(box_.tail(), end) - position);
+    position = box_.tail();
+  }
+  Piece piece;
+  Bytes bytes;
+  while (copied < kPiece && position < end && box_.at(position, end, piece.entry, bytes)) {
+    piece.bytes.assign(bytes.begin(), bytes.end());
+    copied += bytes.size();
+    out.push_back(piece);
+  }
+}
+
+}  // namespace tactus::record

@@ -1,0 +1,160 @@
+"""The viewer in a headless Chromium against a running tactusd: what is shown is what is, and what the user does happens."""
+import math
+import pathlib
+
+import pytest
+from browser import Browser, Page
+from conftest import eventually
+
+SCENE = """title = "A red ball and a blue block"
+step_s = 0.001
+
+[[body]]
+name = "floor"
+mode = "fixed"
+[[body.shape]]
+kind = "half_space"
+
+[[body]]
+name = "block"
+position_m = [0, 0, 0.15]
+mass_kg = 2
+colour = "#0000ff"
+[[body.shape]]
+kind = "box"
+size_m = [0.3, 0.3, 0.3]
+
+[[body]]
+name = "ball"
+position_m = [0.9, 0, 0.15]
+mass_kg = 1
+colour = "#ff0000"
+[[body.shape]]
+kind = "sphere"
+radius_m = 0.15
+"""
+OUT = pathlib.Path(__file__).resolve().parents[1] / "out"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    opened = Browser()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def server(make_server):
+    started = make_server(scene=SCENE)
+    started.duration_s = 600
+    return started.start()
+
+
+@pytest.fixture
+def page(browser, server, request):
+    opened = Page(browser, request.node.name, server)
+    opened.wait("s.phase === 'open' && s.states > 20 && s.frames > 3")
+    yield opened
+    problems = [text for text in opened.do("said") if "WebSocket connection" not in text]
+    opened.do("close")
+    assert not problems
+
+
+def distance(a, b):
+    return math.dist(a, b)
+
+
+def is_reddish(colour):
+    return colour[0] > 90 and colour[0] > 1.8 * colour[1] and colour[0] > 1.8 * colour[2]
+
+
+def is_bluish(colour):
+    return colour[2] > 70 and colour[2] > 1.6 * colour[0] and colour[2] > 1.6 * colour[1]
+
+
+def test_the_scene_appears_where_the_state_says(page, server):
+    for key in "ca":  # contact marks would hide what is looked for
+        page.do("press", key=key)
+    with server.connect() as client:
+        assert eventually(lambda: client.latest())
+        for body in ("ball", "block"):
+            assert distance(page.where(body)["p_W"], client.latest()[body].p_WB) < 1e-3
+    before = page.summary()["frames"]
+    page.wait(f"s.frames > {before} + 3")
+    OUT.mkdir(exist_ok=True)
+    picture = page.shot(OUT / "viewer.png")
+    assert is_reddish(picture.at(*page.on_page("ball"))), picture.at(*page.on_page("ball"))
+    assert is_bluish(picture.at(*page.on_page("block"))), picture.at(*page.on_page("block"))
+    assert len(picture.colours(0, 60, picture.width, picture.height)) > 30  # not a flat picture
+    x, y = page.on_page("ball")
+    assert not is_reddish(picture.at(x, y - 90))
+
+
+def test_a_body_that_is_dragged_moves_and_is_let_go(page, server):
+    start = page.where("ball")["p_W"]
+    x, y = page.on_page("ball")
+    page.do("drag", x=x, y=y, dx=120, dy=-10, hold_ms=1500)
+    page.wait("s.sent > 10 && (s.verdict === 'applied' || s.verdict === 'clamped')")
+    with server.connect() as client:
+        assert [(e.channel, e.client) for e in client.leases()] == [("body/ball/wrench", page.summary()["name"])]
+    page.do("drop")
+    assert distance(page.where("ball")["p_W"], start) > 0.1
+    with server.connect() as client:
+        assert eventually(lambda: not client.leases(), timeout_s=10)
+        assert distance(page.where("block")["p_W"], [0, 0, 0.15]) < 0.02
+
+
+def test_pause_step_reset(page, server):
+    page.do("click", selector="#pause")
+    page.wait("s.paused")
+    tick = page.summary()["tick"]
+    page.do("click", selector="#step")
+    page.wait(f"s.tick === {tick} + 1")
+    page.do("press", key="Shift+>")
+    page.wait(f"s.tick === {tick} + 11")
+    page.do("press", key=" ")
+    page.wait(f"!s.paused && s.tick > {tick} + 100")
+    page.do("click", selector="#reset")
+    page.wait(f"s.tick < {tick}")
+
+
+def test_the_model_is_switched_and_shown(page, server):
+    page.do("choose", selector="#model", value="st")
+    page.wait("s.model === 'st'")
+    with server.connect() as client:
+        assert client.statistics().model == "st"
+
+
+def test_a_server_that_is_killed_and_comes_back_is_found_again(page, server):
+    epoch = page.summary()["epoch"]
+    server.kill()
+    page.wait("s.phase !== 'open'")
+    server.start()
+    page.wait(f"s.phase === 'open' && s.epoch !== {epoch} && s.tick > 0")
+    states = page.summary()["states"]
+    page.wait(f"s.states > {states} + 20")
+
+
+def test_two_viewers_and_a_commander_share(page, browser, server):
+    with server.connect(name="commander") as commander:
+        other = Page(browser, "second", server)
+        other.wait("s.phase === 'open' && s.states > 20")
+        commander.claim("world", "ball")
+        commander.pause()
+        for viewer in (page, other):
+            viewer.wait("s.paused")
+            assert viewer.do("wait", script="document.getElementById('holder').textContent === 'commander'")
+        other.do("click", selector="#reset")  # not the viewer's to do
+        assert other.do("wait", script="!document.getElementById('toast').hidden && document.getElementById('toast').textContent.includes('commander')")
+        commander.resume()
+        page.wait("!s.paused")
+        x, y = page.on_page("ball")
+        page.do("drag", x=x, y=y, dx=60, dy=0, hold_ms=200)
+        assert page.do("wait", script="document.getElementById('toast').textContent.includes('commander')")
+        page.do("drop")
+        # Each viewer pushes a body of its own.
+        x, y = other.on_page("block")
+        other.do("drag", x=x, y=y, dx=-80, dy=-30, hold_ms=800)
+        other.wait("s.pushing && s.sent > 5")
+        other.do("drop")
+        other.do("close")
