@@ -54,7 +54,8 @@ void add_looking(CLI::App& app, Chosen& chosen) {
   auto watch = std::make_shared<WatchOptions>();
   CLI::App* sub = add(app, chosen, "watch", "The beat, live: bars on a terminal, a line a second otherwise",
                       "  tactus watch\n  tactus watch --seconds 10 --json >beat.jsonl\n"
-                      "  tactus watch --shadow st        how far is the model in charge from st?", run_watch, watch);
+                      "  tactus watch --shadow st        how far is the model in charge from st?",
+                      run_watch, watch);
   sub->add_option("--seconds", watch->seconds, "stop after so long (default: at Ctrl-C)")
       ->check(CLI::NonNegativeNumber);
   CLI::Option* shadow = sub->add_option("--shadow", watch->shadow,

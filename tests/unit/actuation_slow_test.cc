@@ -127,7 +127,8 @@ TEST_CASE("slow drives: a step asked for commands tick by tick takes these, and 
   CHECK_WITHIN(kMass * world.state().joint_v[0] - impulse - 7 * 7 * kTick, 1e-13);
 }
 
-TEST_CASE("slow sensors: a mast's force sensor carries its weight, an IMU feels gravity at rest and nothing in free fall") {
+TEST_CASE(
+    "slow sensors: a mast's force sensor carries its weight, an IMU feels gravity at rest and nothing in free fall") {
   for (const std::uint32_t ticks : {1u, kTicks}) {
     for (const bool falls : {false, true}) {
       CAPTURE(ticks);
