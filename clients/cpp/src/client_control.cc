@@ -359,10 +359,11 @@ StatePtr Client::advance(std::uint32_t ticks, const Command* command, std::chron
     link->send(wire::DatagramType::grant, packet, sequence);
     std::unique_lock lock(d.m);
     const bool reached = d.cv.wait_for(lock, std::chrono::milliseconds(20), [&] {
-      return d.granted_tick >= target || (d.latest && d.latest->tick >= target && d.latest->receive_ns >= start);
+      return (d.granted_tick && *d.granted_tick >= target) ||
+             (d.latest && d.latest->tick >= target && d.latest->receive_ns >= start);
     });
     if (reached) {
-      d.known_tick = std::max(d.granted_tick, d.latest ? d.latest->tick : 0);
+      d.known_tick = std::max(d.granted_tick.value_or(0), d.latest ? d.latest->tick : 0);
       d.returned_number = d.latest_number;
       return d.latest;
     }

@@ -163,7 +163,7 @@ void Client::Impl::on_down(Error::Kind kind, const std::string& reason, bool fin
     commanded.clear();
     commanded_joints.clear();
     latest = nullptr;
-    granted_tick = 0;
+    granted_tick.reset();
     known_tick.reset();
   }
   timer.cancel();
@@ -197,7 +197,7 @@ void Client::Impl::adopt_scene(const v1::SceneDescription& description) {
 
 void Client::Impl::forget_tick() {
   const std::lock_guard lock(m);
-  granted_tick = 0;
+  granted_tick.reset();
   known_tick.reset();
   latest = nullptr;
 }

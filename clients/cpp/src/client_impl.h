@@ -95,8 +95,8 @@ struct Client::Impl {
   ShadowPtr shadow;  // newest
   bool shadow_returned = false;
   std::uint64_t incomplete = 0;
-  std::uint64_t granted_tick = 0;           // lockstep on a link with faults: up to where the server has run
-  std::optional<std::uint64_t> known_tick;  // lockstep: where the last grant ended, unless the world was moved since
+  std::optional<std::uint64_t> granted_tick;  // lockstep on a link with faults: up to where the server has run
+  std::optional<std::uint64_t> known_tick;    // lockstep: where the last grant ended, unless the world was moved since
   std::vector<Claim> claims;
   bool armed = false;
   std::set<std::uint32_t> commanded, commanded_joints;

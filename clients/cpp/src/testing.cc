@@ -15,6 +15,7 @@ namespace tactus::testing {
 namespace {
 
 constexpr unsigned kSafetyNetS = 3600;  // a server ends by itself when its test was killed
+constexpr int kFirstStateTicks = 1000;
 constexpr std::uint32_t kDeadlineCapUs = 200'000;
 
 std::string find_server(const std::string& given) {
@@ -175,6 +176,15 @@ void add_verdicts(client::Client& client, Run& run, std::uint64_t& in_a_row) {
 
 }  // namespace
 
+// On a link with faults the present state may be lost: then the next one, up to kFirstStateTicks on.
+static client::StatePtr first_state(client::Client& client) {
+  client::StatePtr state = client.advance(0);
+  for (int i = 0; !state && i < kFirstStateTicks; ++i) state = client.advance(1);
+  if (!state)
+    throw client::Error(client::Error::Kind::timeout, "no state came within 1,000 ticks: is all of the link lost?");
+  return state;
+}
+
 Run Simulation::run(const std::vector<std::string>& bodies, double seconds, const client::Loop& controller,
                     const RunOptions& options) {
   client::Client& client = impl_->client;
@@ -193,7 +203,7 @@ Run Simulation::run(const std::vector<std::string>& bodies, double seconds, cons
   Run run;
   client::Command command;
   std::uint64_t in_a_row = 0;
-  run.states.push_back(client.advance(0));
+  run.states.push_back(first_state(client));
   const auto cycles = std::max<long long>(1, std::llround(seconds / cycle_s));
   for (long long i = 0; i < cycles; ++i) {
     command.rows.clear();
