@@ -357,7 +357,11 @@ TEST_CASE("a delay in one direction from the start: the sum is right, the split 
 }
 
 TEST_CASE("injected losses are found again within 5 %") {
-  for (const auto& [up, down, burst] : {std::tuple{0.2, 0.0, 0.0}, {0.0, 0.2, 4.0}, {0.15, 0.25, 2.0}}) {
+  struct Losses {
+    double up, down, burst;
+  };
+  for (const Losses& losses : {Losses{0.2, 0.0, 0.0}, Losses{0.0, 0.2, 4.0}, Losses{0.15, 0.25, 2.0}}) {
+    const double up = losses.up, down = losses.down, burst = losses.burst;
     CAPTURE(up);
     CAPTURE(down);
     Plan plan;

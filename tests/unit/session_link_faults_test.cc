@@ -57,7 +57,12 @@ void check_balance(const LinkFaultCounters& c, std::uint64_t waiting) {
 
 TEST_CASE("losses have the share and the length of bursts that were asked for") {
   constexpr std::uint64_t n = 1'000'000;
-  for (const auto& [loss, burst] : {std::pair{0.02, 0.0}, {0.02, 1.0}, {0.05, 4.0}, {0.3, 20.0}, {0.5, 1.0}}) {
+  struct Losses {
+    double loss, burst;
+  };
+  for (const Losses& losses :
+       {Losses{0.02, 0.0}, Losses{0.02, 1.0}, Losses{0.05, 4.0}, Losses{0.3, 20.0}, Losses{0.5, 1.0}}) {
+    const double loss = losses.loss, burst = losses.burst;
     CAPTURE(loss);
     CAPTURE(burst);
     LinkFaultSettings s;
