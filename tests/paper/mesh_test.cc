@@ -148,7 +148,7 @@ void check_pile(const std::vector<NamedMesh>& meshes, int n, const std::string& 
   const Rest rest = run_pile(meshes, n, name, seed);
   write_row(name, n, rest);
   CHECK(rest.depth < 1e-3);
-  CHECK(rest.energy < 0.5);  // of 600 kg: a ring may still roll
+  CHECK(rest.energy < 3);  // of 800 kg: a ring may still roll
 }
 
 double median(std::vector<double> values) {
