@@ -162,8 +162,8 @@ TEST_CASE("client: parts that are lost make ticks that are missed, never half st
 
 TEST_CASE("client: after a lost link it comes back by itself, but commands only when armed again") {
   FakeServer server;
+  std::atomic<int> ups{0}, downs{0};  // outlive the client, whose end is a link down
   Client client("127.0.0.1", server.port());
-  std::atomic<int> ups{0}, downs{0};
   client.on_link([&](bool up, const std::string&) { ++(up ? ups : downs); });
   client.arm({"body0"});
   Report report = client.run([&](const State&, const Link&, Command& command) {
