@@ -283,9 +283,9 @@ TEST_CASE("client: lockstep by datagram repeats a lost grant and never runs furt
 
 TEST_CASE("client: requests from a callback are refused, not a deadlock") {
   FakeServer server;
-  Client client("127.0.0.1", server.port());
-  std::promise<bool> refused;
+  std::promise<bool> refused;  // outlive the client
   std::atomic<bool> once{false};
+  Client client("127.0.0.1", server.port());
   client.on_state([&](const StatePtr&) {
     if (once.exchange(true)) return;
     try {
