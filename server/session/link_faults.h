@@ -139,6 +139,7 @@ struct FaultyLinks {
               std::size_t capacity);
   std::uint64_t seed;
   std::unique_ptr<FaultyLink> up, down;
+  bool of_scene = false;  // goes with the scene
 };
 
 // A client's seed where many clients share one setting: differs between names, not between runs.
