@@ -235,6 +235,24 @@ TEST_CASE("client: a new scene or a lost lease disarms") {
   CHECK_FALSE(client.holds("body0"));
 }
 
+TEST_CASE("client: a lost lease is the one that is named, not one whose name begins like it") {
+  FakeServer server;
+  Client client("127.0.0.1", server.port());
+  client.arm({"joint/arm/wrist_1", "joint/arm/wrist"});
+  std::atomic<int> events{0};
+  client.on_event([&](const v1::Event&) { ++events; });
+  for (const char* other : {"joint/arm/wrist_10", "joint/arm/wrist_1/", "xjoint/arm/wrist_1", "joint/arm/wris", ""})
+    server.send_event(v1::Event::LEASE_LOST, other);
+  REQUIRE(eventually([&] { return events == 5; }));
+  CHECK(client.armed());
+  CHECK(client.holds("joint/arm/wrist_1"));
+  CHECK(client.holds("joint/arm/wrist"));
+  server.send_event(v1::Event::LEASE_LOST, "joint/arm/wrist_1");
+  CHECK(eventually([&] { return !client.armed(); }));
+  CHECK_FALSE(client.holds("joint/arm/wrist_1"));
+  CHECK(client.holds("joint/arm/wrist"));
+}
+
 TEST_CASE("client: a lease that cannot be renewed disarms") {
   FakeServer server;
   Options options;
