@@ -3,6 +3,7 @@
 // cut off, never fall.
 #include <array>
 #include <asio/connect.hpp>
+#include <asio/read.hpp>
 #include <asio/read_until.hpp>
 #include <asio/write.hpp>
 #include <chrono>

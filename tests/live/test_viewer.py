@@ -53,7 +53,7 @@ def server(make_server):
 @pytest.fixture
 def page(browser, server, request):
     opened = Page(browser, request.node.name, server)
-    opened.wait("s.phase === 'open' && s.states > 20 && s.frames > 3")
+    opened.wait("s.phase === 'open' && s.states > 20 && s.pictures > 2")
     yield opened
     problems = [text for text in opened.do("said") if "WebSocket connection" not in text]
     opened.do("close")
@@ -85,8 +85,8 @@ def test_the_scene_appears_where_the_state_says(page, server):
         assert eventually(lambda: client.latest())
         for body in ("ball", "block"):
             assert distance(page.where(body)["p_W"], client.latest()[body].p_WB) < 1e-3
-    before = page.summary()["frames"]
-    page.wait(f"s.frames > {before} + 3")
+    before = page.summary()["pictures"]
+    page.wait(f"s.pictures > {before} + 1")
     OUT.mkdir(exist_ok=True)
     picture = page.shot(OUT / "viewer.png")
     assert is_reddish(picture.at(*page.on_page("ball"))), picture.at(*page.on_page("ball"))
@@ -151,7 +151,7 @@ def test_a_joint_is_driven_by_its_slider_and_let_go(browser, make_server):
     server.duration_s = 600
     server.start()
     page = Page(browser, "arm", server)
-    page.wait("s.phase === 'open' && s.states > 20")
+    page.wait("s.phase === 'open' && s.states > 20 && s.pictures > 2")
     page.do("press", key="j")
     page.do("fill", selector=SLIDER, value="300")  # of 400 steps between the joint's limits
     page.wait("s.joints === 1 && s.jointsSent > 10 && ['applied', 'superseded', 'held'].includes(s.jointVerdict)")
@@ -175,7 +175,7 @@ def test_a_joint_is_driven_by_its_slider_and_let_go(browser, make_server):
 def test_two_viewers_and_a_commander_share(page, browser, server):
     with server.connect(name="commander") as commander:
         other = Page(browser, "second", server)
-        other.wait("s.phase === 'open' && s.states > 20")
+        other.wait("s.phase === 'open' && s.states > 20 && s.pictures > 2")
         commander.claim("world", "ball")
         commander.pause()
         for viewer in (page, other):

@@ -23,7 +23,7 @@ function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6)
 export class App {
   readonly stage = new Stage(document.getElementById("view") as HTMLCanvasElement);
   readonly plots = new Plots(document.getElementById("plots")!, this.stage.software ? 500 : 200);
-  readonly contacts = new Contacts();
+  readonly contacts = new Contacts(this.stage.software);
   readonly trails = new Trails();
   readonly bar: Bar;
   readonly connection: Connection;
@@ -135,7 +135,7 @@ export class App {
   private build(description: SceneDescription): void {
     this.push.lost();
     this.current?.dispose();
-    this.newest = null;
+    this.newest = this.marked = null;
     this.trails.clear();
     this.contacts.clear();
     this.bar.joints(this.joints.build(description.robots));
@@ -236,6 +236,8 @@ export class App {
     this.newest = packet;
     this.fresh = true;
     ++this.statesSeen;
+    // Without rows although there are contacts: this state came without them, the last ones stay.
+    if (packet.contact.length > 0 || packet.contacts === 0) this.marked = packet;
     scene.setPoses(packet.bodyId, packet.poseF);
     this.joints.onState(packet, performance.now());
     if (first) {
@@ -394,26 +396,39 @@ export class App {
   private frame(now_ms: number): void {
     requestAnimationFrame((next) => this.frame(next));
     const begin = performance.now(), packet = this.newest, scene = this.current;
-    if (packet && scene && this.fresh) {
-      this.fresh = false;
-      scene.place();
-      // Without rows although there are contacts: this state came without them, the last ones stay.
-      if (packet.contact.length > 0 || packet.contacts === 0) this.contacts.set(packet.contact, packet.contactPhase, packet.contactBodyA, this.moves);
-      this.stage.follow(scene);
-      this.addTrail(scene);
-      this.showPacket(packet);
-      this.stage.dirty = true;
-    }
+    if (this.fresh) this.stage.dirty = true;
     if (this.drewScene && this.measured.firstPicture_ms === 0) this.measured.firstPicture_ms = begin;  // a frame later: it is on the screen
-    const drew = this.canDraw && this.stage.draw(now_ms);
-    if (drew) ++this.measured.pictures;
-    this.drewScene ||= drew && packet !== null;
-    this.plots.draw(now_ms);
+    const draws = this.canDraw && this.stage.isDue(now_ms);
+    if (draws) {
+      if (scene && this.fresh) this.show(scene);
+      this.stage.draw(now_ms);
+      ++this.measured.pictures;
+      this.drewScene ||= packet !== null;
+    }
+    // Each change on the page costs software graphics a picture of all of it: words and plots change together with the scene.
+    const { software } = this.stage;
+    if (packet && (!software || draws || now_ms > this.worded_ms + 500) && now_ms > this.worded_ms + 50) {
+      this.worded_ms = now_ms;
+      this.showPacket(packet);
+    }
+    if (!software || draws) this.plots.draw(now_ms, software);
     ++this.measured.frames;
     const work = this.measured.work_ms;
     work[this.measured.frames % work.length] = this.connection.busy_ms + performance.now() - begin;
     this.connection.busy_ms = 0;
   }
+
+  private show(scene: Scene): void {
+    this.fresh = false;
+    scene.place();
+    const marks = this.marked;
+    if (marks) this.contacts.set(marks.contact, marks.contactPhase, marks.contactBodyA, this.moves);
+    this.marked = null;
+    this.stage.follow(scene);
+    this.addTrail(scene);
+  }
+  private marked: StatePacket | null = null;  // the newest state with contacts that are not shown yet
+  private worded_ms = 0;
 
   private readonly moves = (id: number): boolean => this.current?.isMovable(id) ?? false;
 

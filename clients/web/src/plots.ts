@@ -134,11 +134,11 @@ export class Plots {
 
   clear(): void { for (const plot of this.plots.values()) plot.clear(); }
 
-  /** One plot a call, in turn: no frame has to draw them all. */
-  draw(now_ms: number): void {
-    if (this.paused || !this.shownAtAll || now_ms < this.drawn + this.draw_ms / this.turn.length) return;
+  /** One plot a call, in turn, so that no frame has to draw them all; or all at once, rarely. */
+  draw(now_ms: number, all: boolean): void {
+    if (this.paused || !this.shownAtAll || now_ms < this.drawn + (all ? this.draw_ms : this.draw_ms / this.turn.length)) return;
     this.drawn = now_ms;
-    this.turn[this.next].draw();
-    this.next = (this.next + 1) % this.turn.length;
+    if (all) for (const plot of this.turn) plot.draw();
+    else this.turn[this.next = (this.next + 1) % this.turn.length].draw();
   }
 }

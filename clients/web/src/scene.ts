@@ -55,10 +55,11 @@ export function withNormals(corner_m: Float32Array, smooth_rad: number): THREE.B
   return flat;
 }
 
-function unitGeometry(unit: string, many: boolean): THREE.BufferGeometry {
-  if (unit === "sphere") return new THREE.SphereGeometry(1, many ? 16 : 32, many ? 10 : 20);
+/** Finer where a graphics processor draws few of them. */
+function unitGeometry(unit: string, plain: boolean, many: boolean): THREE.BufferGeometry {
+  if (unit === "sphere") return new THREE.SphereGeometry(1, plain ? 12 : many ? 24 : 36, plain ? 8 : many ? 16 : 24);
   if (unit === "box") return new THREE.BoxGeometry(2, 2, 2);
-  return new THREE.CylinderGeometry(1, 1, 2, many ? 20 : 36).rotateX(Math.PI / 2);
+  return new THREE.CylinderGeometry(1, 1, 2, plain ? 14 : many ? 28 : 40).rotateX(Math.PI / 2);
 }
 
 export class Scene {
@@ -88,8 +89,8 @@ export class Scene {
       body.shapes.forEach((shape, index) => this.addShape(body, row, shape, index, collected, source));
     });
     this.moves = this.bodies.map((body) => body.mode === "free" || body.mode === "link");
-    const many = this.plain || this.bodies.length > 60;
-    for (const [unit, { parts, colours }] of collected) this.addBatch(unitGeometry(unit, many), parts, colours);
+    const many = this.bodies.length > 200;
+    for (const [unit, { parts, colours }] of collected) this.addBatch(unitGeometry(unit, this.plain, many), parts, colours);
   }
 
   private addShape(body: BodyDescription, row: number, shape: ShapeDescription, index: number,

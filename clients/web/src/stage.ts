@@ -3,7 +3,8 @@ import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Scene } from "./scene";
 
-const SOFTWARE_FRAME_MS = 45;
+const SOFTWARE_FRAME_MS = 45, SLOW_MS = 160, FAST_MS = 40;
+const RATIOS = [1, 0.7, 0.5, 0.35];  // software graphics: pixels drawn a pixel shown, in each direction, the slower the machine the fewer
 
 const VIEW = new THREE.Vector3(0.35, -0.82, 0.5);  // from the front and above
 
@@ -34,7 +35,8 @@ export class Stage {
   private readonly middle = new THREE.Vector3();
   private drawn_ms = 0;
   private cost_ms = 0;
-  private drawing = false;
+  private coarse = 0;  // of RATIOS
+  private fence: WebGLSync | null = null;
   private readonly sun = new THREE.DirectionalLight("#fff6e8", 2.2);
   private readonly hemisphere = new THREE.HemisphereLight("#ffffff", "#8d93a0", 1.2);
   private theme: "light" | "dark" = "light";
@@ -146,6 +148,7 @@ export class Stage {
 
   /** Position on the canvas in CSS pixels of a point in W. */
   screenOf(p_W: THREE.Vector3): { x: number; y: number; inFront: boolean } {
+    this.camera.updateMatrixWorld();
     const p = p_W.clone().project(this.camera);
     const { clientWidth: w, clientHeight: h } = this.canvas;
     return { x: ((p.x + 1) / 2) * w, y: ((1 - p.y) / 2) * h, inFront: p.z < 1 };
@@ -159,24 +162,46 @@ export class Stage {
     return caster;
   }
 
+  /** The last picture is drawn: how long it took. Nothing waits for it. */
+  private isDone(now_ms: number): boolean {
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    if (gl.getSyncParameter(this.fence!, gl.SYNC_STATUS) !== gl.SIGNALED && !gl.isContextLost()) return false;
+    gl.deleteSync(this.fence);
+    this.fence = null;
+    this.cost_ms += 0.3 * (now_ms - this.drawn_ms - this.cost_ms);
+    this.adapt();
+    return true;
+  }
+
+  private adapt(): void {
+    const wanted = this.cost_ms > SLOW_MS ? this.coarse + 1 : this.cost_ms < FAST_MS ? this.coarse - 1 : this.coarse;
+    if (wanted === this.coarse || wanted < 0 || wanted >= RATIOS.length) return;
+    this.coarse = wanted;
+    this.cost_ms = (SLOW_MS + FAST_MS) / 2;  // judged anew
+    this.renderer.setPixelRatio(RATIOS[wanted]);
+    this.dirty = true;
+  }
+
   /** Has the programs of what is in `object` made beside the page, which would otherwise stand still at their first use. */
   async prepare(object: THREE.Object3D): Promise<void> {
     await this.renderer.compileAsync(object, this.camera, this.world);
     this.dirty = true;
   }
 
-  /** True: it drew. */
-  draw(now_ms: number): boolean {
+  /** Whether a picture should be drawn now. */
+  isDue(now_ms: number): boolean {
     this.controls.update();
-    if (this.software && this.drawing) {  // the browser asks for the next frame when the last one is on its way: that long it took
-      this.drawing = false;
-      this.cost_ms += 0.3 * (now_ms - this.drawn_ms - this.cost_ms);
-    }
-    if (!this.dirty || (this.software && now_ms < this.drawn_ms + Math.min(600, SOFTWARE_FRAME_MS + this.cost_ms))) return false;
+    if (this.fence && !this.isDone(now_ms)) return false;
+    return this.dirty && (!this.software || now_ms >= this.drawn_ms + Math.min(600, SOFTWARE_FRAME_MS + 2 * this.cost_ms));
+  }
+
+  draw(now_ms: number): void {
     this.drawn_ms = now_ms;
-    this.drawing = true;
     this.dirty = false;
     this.renderer.render(this.world, this.camera);
-    return true;
+    if (!this.software) return;
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
   }
 }
