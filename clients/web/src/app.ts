@@ -140,7 +140,8 @@ export class App {
     this.contacts.clear();
     this.bar.joints(this.joints.build(description.robots));
     this.namePlots(description);
-    this.contactsEvery = 1;
+    const moving = description.bodies.filter((b) => b.mode !== "fixed").length;
+    this.contactsEvery = contactsEvery(moving, 4 * moving, STREAM_HZ);  // a guess, until states tell
     this.plots.clear();
     const epoch = description.sceneEpoch;
     this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => { this.stage.dirty = true; });
@@ -199,17 +200,21 @@ export class App {
   private stillIds = 0;
   private contactsEvery = 1;
 
-  /** Many contacts come less often than poses, so that the stream stays small: asked anew when their number has changed much. */
-  private async thin(): Promise<void> {
-    const scene = this.current, packet = this.newest;
-    if (!scene || !packet || this.subscription === 0) return;
-    const wanted = contactsEvery(packet.bodyId.length, packet.contacts, STREAM_HZ);
-    if (wanted === this.contactsEvery || (wanted > this.contactsEvery / 1.5 && wanted < this.contactsEvery * 1.5)) return;
+  /** Many contacts come less often than poses, so that the stream stays small: asked anew as soon as there are too many, and later when far fewer. */
+  private async thin(wanted: number): Promise<void> {
+    const scene = this.current;
+    if (!scene || this.subscription === 0 || this.thinning || (wanted <= this.contactsEvery && wanted * 1.5 > this.contactsEvery)) return;
+    this.thinning = true;
     this.contactsEvery = wanted;
     const old = this.subscription;
-    await this.subscribe(scene.description);
-    await this.connection.request({ case: "unsubscribe", value: { id: old } });
+    try {
+      await this.subscribe(scene.description);
+      await this.connection.request({ case: "unsubscribe", value: { id: old } });
+    } catch { /* the scene or the connection went; it begins anew */ }
+    this.thinning = false;
   }
+  private thinning = false;
+  private wantedEvery(packet: StatePacket): number { return contactsEvery(packet.bodyId.length, packet.contacts, STREAM_HZ); }
 
   private onState(packet: StatePacket, bytes: number): void {
     const scene = this.current;
@@ -240,6 +245,7 @@ export class App {
     if (packet.contact.length > 0 || packet.contacts === 0) this.marked = packet;
     scene.setPoses(packet.bodyId, packet.poseF);
     this.joints.onState(packet, performance.now());
+    if (this.wantedEvery(packet) > this.contactsEvery) void this.thin(this.wantedEvery(packet));
     if (first) {
       this.stage.frame(scene);
       this.contacts.size_m = Math.min(0.05, Math.max(0.004, scene.radius_m * 0.012));
@@ -307,7 +313,7 @@ export class App {
     if (commander) this.plots.add("quality", t, [100 * commander.successRate, 100 * commander.lostUp]);
     this.bar.clients(this.statistics?.clients ?? [], this.connection.name);
     this.showStatus();
-    await this.thin().catch(() => undefined);
+    if (this.newest && this.wantedEvery(this.newest) < this.contactsEvery) await this.thin(this.wantedEvery(this.newest));
   }
 
   private async showLeases(): Promise<void> {
