@@ -43,6 +43,8 @@ export function unitOf(joint: JointDescription, mode: JointMode): string {
   return units[columnOf(mode)];
 }
 
+function fixed(x: number): string { return (Math.abs(x) < 5e-4 ? 0 : x).toFixed(3); }
+
 export interface Target { id: number; mode: JointMode; value: number }
 
 export function commandOf(sceneEpoch: number, targets: readonly Target[], send_ns: bigint): MessageInitShape<typeof CommandPacketSchema> {
@@ -96,7 +98,7 @@ class Row implements Target {
   state(values: ArrayLike<number>, at: number, bits: number): void {
     for (let i = 0; i < ROW; ++i) this.last[i] = values[at + i];
     const column = columnOf(this.mode), is = this.last[column], unit = unitOf(this.joint, this.mode);
-    const words = this.lease ? `${is.toFixed(3)} \u2192 ${this.value.toFixed(3)} ${unit}` : `${is.toFixed(3)} ${unit}`;
+    const words = this.lease ? `${fixed(is)} \u2192 ${fixed(this.value)} ${unit}` : `${fixed(is)} ${unit}`;
     if (this.now.textContent !== words) this.now.textContent = words;
     if (!this.lease) this.slide(is);
     const found = ACTS.filter(([bit]) => (bits & bit) !== 0), text = found.map(([, name]) => name).join(", ");
