@@ -4,7 +4,9 @@ import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { JointDescriptionSchema, ShapeDescriptionSchema } from "../generated/control_pb";
 import { JointMode } from "../generated/realtime_pb";
+import type { Connection } from "../src/connection";
 import { modesOf, rangeOf, unitOf } from "../src/joints";
+import { Lease } from "../src/leases";
 import { unitParts, withNormals } from "../src/scene";
 import { Series, shown, ticks, upTo } from "../src/series";
 import { length, limited, OMEGA_RAD_PER_S, springForce, turnTorque, type Vec } from "../src/spring";
@@ -113,4 +115,23 @@ test("ticks tell their values apart with no digit too many", () => {
   assert.deepEqual(ticks([0, 0.25, 0.5]), ["0.00", "0.25", "0.50"]);
   assert.deepEqual(ticks([0, 50, 100]), ["0", "50", "100"]);
   assert.deepEqual(ticks([0.1518, 0.152]), ["0.1518", "0.1520"]);
+});
+
+test("a lease is renewed by states alone, where timers wait, and not more often than it must", async () => {
+  const asked: string[] = [], clock = { now: 0 }, real = performance.now;
+  performance.now = () => clock.now;
+  try {
+    const connection = { request: async (body: { case: string }) => (asked.push(body.case), { case: "lease", value: { lease: 7 } }) };
+    const lease = new Lease(connection as unknown as Connection, ["world"], () => undefined);
+    await lease.take(10_000);
+    for (clock.now = 0; clock.now <= 4000; clock.now += 16) lease.tend();
+    assert.equal(asked.filter((a) => a === "renewLease").length, Math.floor(4000 / 656));  // 650 ms, as states of 16 ms allow
+    clock.now = 10_100;
+    lease.tend();
+    assert.equal(asked.at(-1), "releaseLease");
+    lease.tend();
+    assert.equal(asked.at(-1), "releaseLease");
+  } finally {
+    performance.now = real;
+  }
 });
