@@ -159,6 +159,8 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
       .field("wake_late_us_max", peak.wake_late_us)
       .field("contacts", s.contact_count);
   json.field("contacts_dropped", s.contacts_dropped).field("penetration_max_m", s.penetration_max_m);
+  json.field("solver_failures", s.solver_failures).field("solver_fallbacks", s.solver_fallbacks);
+  json.field("inconsistent", s.inconsistent).field("indeterminate", s.indeterminate);
   json.field("kinetic_energy_j", s.kinetic_energy_j).field("ticks_missed", s.ticks_missed);
   json.field("state_age_us", link.age_us).field("received_rate", link.received_rate).field("states", link.states);
   json.field("states_lost", link.states_lost).field("lost_in_a_row_max", link.lost_in_a_row_max);
