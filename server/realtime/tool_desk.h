@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/actuation/tool_coupling.h"
-#include "core/actuation/tool_planes.h"
+#include "core/tool_planes.h"
 #include "core/world.h"
 #include "proto/playout.h"
 

@@ -1,4 +1,4 @@
-#include "core/actuation/tool_planes.h"
+#include "core/tool_planes.h"
 
 #include <algorithm>
 
