@@ -15,6 +15,7 @@ class Playout {
  public:
   using Row = std::array<double, N>;
   static constexpr std::size_t kSamples = 512;
+  static constexpr std::int64_t kAddedMax = 200;  // a longer silence is a lost link
 
   // The sender's sample `sent`, arrived at `now`. Late and repeated ones are welcome, in any order.
   void push(std::uint64_t sent, std::uint64_t now, const Row& cumulative) noexcept {
@@ -26,9 +27,12 @@ class Playout {
       value_ = cumulative;
       newest_ = static_cast<std::int64_t>(sent);
     }
-    age_max_ = std::max(age_max_, age);
-    age_min_ = std::min(age_min_, age);
     const auto at = static_cast<std::int64_t>(sent);
+    // What was lost before it is known, by interpolation, only now: that is its age. Without it a hole would be played
+    // in one cycle, and a wave's energy grows with its square.
+    const std::int64_t hole = at > newest_ + 1 ? static_cast<std::int64_t>(now) - (newest_ + 1) : age;
+    age_max_ = std::max({age_max_, age, std::min(hole, age_min_ + kAddedMax)});
+    age_min_ = std::min(age_min_, age);
     if (at <= position_ - static_cast<std::int64_t>(kSamples / 2)) return;
     if (at >= position_ + static_cast<std::int64_t>(kSamples / 2)) jump(at);
     Entry& entry = entries_[index(at)];

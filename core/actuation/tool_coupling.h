@@ -25,10 +25,10 @@ struct ToolSettings {
   Pose X_BT;  // the tool's frame in the user's frame of the body
   ToolMode mode = ToolMode::local;
   ToolGains gains;
-  double force_limit = 20, torque_limit = 2;          // [N], [N m]
-  double wave_impedance = 10, turn_impedance = 0.01;  // b_w [N s/m], [N m s/rad]
-  double speed_limit = 5, turn_speed_limit = 50;      // of the reference [m/s], [rad/s]
-  bool carry_weight = true;                           // a free body's weight is taken off it
+  double force_limit = 20, torque_limit = 2;           // [N], [N m]
+  double wave_impedance = 14, turn_impedance = 0.014;  // b_w [N s/m], [N m s/rad]
+  double speed_limit = 5, turn_speed_limit = 50;       // of the reference [m/s], [rad/s]
+  bool carry_weight = true;                            // a free body's weight is taken off it
   std::uint32_t watchdog_ticks = 5, ramp_ticks = 50, ramp_in_ticks = 200;
 };
 
@@ -79,8 +79,8 @@ class ToolCoupling {
   void engage(const ToolSettings& settings, const Model& model, const State& state) noexcept;
   // The spring shrinks to zero where it is.
   void let_go() noexcept;
-  // At once: the world was replaced.
-  void clear() noexcept { *this = ToolCoupling(); }
+  // At once: the state jumped.
+  void drop() noexcept { bits_ = kToolLost; }
   [[nodiscard]] bool engaged() const noexcept { return (bits_ & kToolEngaged) != 0; }
   [[nodiscard]] bool idle() const noexcept { return (bits_ & (kToolEngaged | kToolRampOut)) == 0; }
   [[nodiscard]] const ToolSettings& settings() const noexcept { return settings_; }

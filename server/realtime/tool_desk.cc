@@ -34,6 +34,16 @@ void ToolDesk::clear() noexcept {
   row_count_ = applied_count_ = lost_now_ = 0;
 }
 
+void ToolDesk::drop_all() noexcept {
+  for (Tool& tool : tools_) {
+    if (!tool.attached) continue;
+    tool.coupling.drop();
+    tool.fresh = false;
+    if (tool.leaving) tool = {};
+  }
+  row_count_ = applied_count_ = lost_now_ = 0;
+}
+
 bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick) noexcept {
   if (!attached(row.tool) || tools_[row.tool].leaving) return false;
   Tool& tool = tools_[row.tool];

@@ -48,8 +48,10 @@ class ToolDesk {
   void attach(std::uint32_t tool, const ToolSettings& settings, double reach) noexcept;
   // Ramps to zero; the place is free once it is idle.
   void detach(std::uint32_t tool) noexcept;
-  // The world was replaced.
+  // Another scene: no tool is left.
   void clear() noexcept;
+  // The state jumped: all are let go at once; devices engage anew.
+  void drop_all() noexcept;
   [[nodiscard]] bool attached(std::uint32_t tool) const noexcept { return tool < kTools && tools_[tool].attached; }
   // False: no such tool, or older than what is known (its wave is taken all the same).
   bool take(const DeviceRow& row, std::uint64_t tick) noexcept;

@@ -181,7 +181,7 @@ inline RigOptions rig_options(BodyIndex body, double b, haptic::Mode mode = hapt
   o.tool.body = body;
   o.tool.mode = static_cast<ToolMode>(mode);
   o.tool.gains = {o.loop.gains.stiffness, 2, o.loop.gains.turn_stiffness, 2e-4};
-  if (mode == haptic::Mode::wave) o.tool.gains = {5000, 10, 0.5, 1e-3};
+  if (mode == haptic::Mode::wave) o.tool.gains = {5000, 14, 0.5, 1e-3};
   return o;
 }
 

@@ -115,7 +115,7 @@ void Loop::receive(const ToolMessage& tool) {
 }
 
 // False: no reading to go on with.
-bool Loop::check(const Reading& r) {
+bool Loop::check(const Reading& r, double dt) {
   const bool finite = is_finite(r.X_DH.p) && is_finite(r.X_DH.q) && (!r.has_velocity || is_finite(r.V_DH.v)) &&
                       (!r.has_velocity || is_finite(r.V_DH.w));
   if (!finite) {
@@ -129,8 +129,7 @@ bool Loop::check(const Reading& r) {
   }
   if (!seen_) return true;
   const Motion went = motion(X_DH_, r.X_DH);
-  if (went.p.norm() > options_.speed_max * options_.period ||
-      went.phi.norm() > options_.turn_speed_max * options_.period ||
+  if (went.p.norm() > options_.speed_max * dt || went.phi.norm() > options_.turn_speed_max * dt ||
       (r.has_velocity && (r.V_DH.v.norm() > options_.speed_max || r.V_DH.w.norm() > options_.turn_speed_max)))
     stop(kDeviceFault, "the device's pose jumped: faster than speed_max");
   return true;
@@ -233,13 +232,13 @@ Wrench Loop::staged(const Wrench& F_W) {
 
 Wrench Loop::step(const Reading& reading, int cycles) {
   ++out_.sample;
-  const bool usable = check(reading);
+  const double dt = options_.period * std::max(1, cycles);
+  const bool usable = check(reading, dt);
   if (usable) {
     if (seen_) {
       const Motion went = motion(X_DH_, reading.X_DH);
       ledger_.add(held_, went);
       gate_.add(held_, went);
-      const double dt = options_.period * std::max(1, cycles);
       V_DH_ = {went.p / dt, went.phi / dt};
     }
     X_DH_ = reading.X_DH;

@@ -47,7 +47,7 @@ struct LoopOptions {
   double damping = 0;            // of the device: gains by age
   double local_damping = 5;      // direct mode [N s/m]
   double turn_local_damping = 5e-3;
-  double wave_impedance = 10, turn_impedance = 0.01;
+  double wave_impedance = 14, turn_impedance = 0.014;
   bool gate = true;           // off: for measurements only
   bool active_scene = false;  // the server's declared input may be given out
 };
@@ -86,7 +86,7 @@ class Loop {
   const LoopOptions& options() const { return options_; }
 
  private:
-  bool check(const Reading& reading);
+  bool check(const Reading& reading, double dt);
   void watch(int cycles);
   void map();
   void anchor(const Reading& reading);
