@@ -2,9 +2,11 @@
 import { strict as assert } from "node:assert";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
-import { ShapeDescriptionSchema } from "../generated/control_pb";
-import { unitParts } from "../src/scene";
-import { Series, shown } from "../src/series";
+import { JointDescriptionSchema, ShapeDescriptionSchema } from "../generated/control_pb";
+import { JointMode } from "../generated/realtime_pb";
+import { modesOf, rangeOf, unitOf } from "../src/joints";
+import { unitParts, withNormals } from "../src/scene";
+import { Series, shown, ticks, upTo } from "../src/series";
 import { length, limited, OMEGA_RAD_PER_S, springForce, turnTorque, type Vec } from "../src/spring";
 import { contactsEvery } from "../src/thinning";
 
@@ -73,4 +75,42 @@ test("unit shapes have the sizes of the shape: half edges, radius, half height",
   assert.deepEqual(parts({ kind: "sphere", radiusM: 0.5 }), [{ unit: "sphere", z: 0, scale: [0.5, 0.5, 0.5] }]);
   assert.deepEqual(parts({ kind: "capsule", radiusM: 0.1, halfLengthM: 0.4 }).map((p) => p.z), [0, 0.4, -0.4]);
   assert.deepEqual(parts({ kind: "half_space" }), []);
+});
+
+test("normals have length 1 and point out of the triangle's front, faceted or smooth", () => {
+  const corners = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];  // in z = 0 seen from above, in x = 0 seen from x > 0
+  for (const smooth of [0, 0.6]) {
+    const normal = withNormals(new Float32Array(corners), smooth).getAttribute("normal");
+    for (let i = 0; i < 6; ++i) {
+      const along = i < 3 ? normal.getZ(i) : normal.getX(i);
+      assert.ok(Math.abs(along - 1) < 1e-6, `corner ${i}, smooth ${smooth}: ${along}`);
+    }
+  }
+});
+
+test("a joint can be told what its drive has gains for; its slider ends at its limits", () => {
+  const joint = (init: object) => create(JointDescriptionSchema, { kind: "revolute", lower: -1, upper: 2, effortLimit: 5, velocityLimit: Infinity, ...init });
+  const { JOINT_POSITION: P, JOINT_VELOCITY: V, JOINT_EFFORT: E } = JointMode;
+  assert.deepEqual(modesOf(joint({ stiffness: 10, driveDamping: 1 })), [P, V, E]);
+  assert.deepEqual(modesOf(joint({ driveDamping: 1 })), [V, E]);
+  assert.deepEqual(modesOf(joint({})), [E]);
+  assert.deepEqual([P, V, E].map((mode) => rangeOf(joint({}), mode)), [[-1, 2], [-Math.PI, Math.PI], [-5, 5]]);
+  assert.deepEqual(rangeOf(joint({ kind: "continuous", lower: -Infinity, upper: Infinity }), P), [-Math.PI, Math.PI]);
+  assert.deepEqual([P, V, E].map((mode) => unitOf(joint({ kind: "prismatic" }), mode)), ["m", "m/s", "N"]);
+});
+
+test("an axis shows all of its data, from zero where that is near, and is never so narrow that rounding fills it", () => {
+  for (const [low, high] of [[0, 3], [2, 3], [9, 10], [-1, 5], [-3, -2.9], [0.152, 0.152], [0, 0], [-4, 0]]) {
+    const [from, to] = upTo(low, high);
+    assert.ok(from <= low && to >= high && to - from >= 0.02 * Math.max(Math.abs(low), Math.abs(high)) && to > from, `${low}..${high}: ${from}..${to}`);
+  }
+  assert.equal(upTo(2, 3)[0], 0);
+  assert.ok(upTo(9, 10)[0] > 8);
+  assert.deepEqual(upTo(null, null), [0, 1]);
+});
+
+test("ticks tell their values apart with no digit too many", () => {
+  assert.deepEqual(ticks([0, 0.25, 0.5]), ["0.00", "0.25", "0.50"]);
+  assert.deepEqual(ticks([0, 50, 100]), ["0", "50", "100"]);
+  assert.deepEqual(ticks([0.1518, 0.152]), ["0.1518", "0.1520"]);
 });
