@@ -51,6 +51,7 @@ void ToolCoupling::engage(const ToolSettings& settings, const Model& model, cons
   TACTUS_ASSERT(settings.body < model.bodies.size());
   TACTUS_ASSERT(settings.gains.stiffness >= 0 && settings.gains.damping >= 0);
   settings_ = settings;
+  asked_ = settings.gains;
   bool limited = false;
   settings_.gains = bearable_gains(model, settings.body, settings.X_BT, settings.gains, model.step, limited);
   X_WR_ = body_pose(model, state, settings.body) * settings.X_BT;
@@ -122,8 +123,28 @@ ToolGains ToolCoupling::gains_now() const noexcept {
   return {k * g.stiffness, scale * g.damping, k * g.turn_stiffness, scale * g.turn_damping};
 }
 
+// At rest the soft spring is slack, and the hand's force is the contact's; a delay t bears K = 0.1 m / t^2, B = 0.4 m /
+// t.
+SpatialForce ToolCoupling::slow_force(const Body& body, double delay) const noexcept {
+  const ToolGains now = gains_now();
+  const double scale = settings_.gains.damping > 0 ? now.damping / settings_.gains.damping : 0.0;  // of the ramps
+  const double half_trace = 0.5 * body.I_BBcm.trace();
+  const double inertia = half_trace > 0 ? body.I_BBcm.determinant() / (half_trace * half_trace) : 0.0;
+  const double k = 0.1 * body.mass / (delay * delay), b = 0.4 * body.mass / delay;
+  const double kt = 0.1 * inertia / (delay * delay), bt = 0.4 * inertia / delay;
+  const Vec3 pushed = input_.F_H_W.force / settings_.position_scale, twisted = input_.F_H_W.torque;
+  Vec3 p_WP = X_WR_.p;
+  Quat q_WP = X_WR_.q;
+  if (asked_.stiffness > 0) p_WP += pushed / asked_.stiffness;
+  if (asked_.turn_stiffness > 0) q_WP = rotate_by(twisted / asked_.turn_stiffness, q_WP);
+  SpatialForce F;
+  F.force = scale * (k * (p_WP - report_.X_WT.p) - b * report_.V_WT.v - pushed);
+  F.torque = scale * (kt * turn(report_.X_WT.q, q_WP) - bt * report_.V_WT.w - twisted);
+  return F;
+}
+
 SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, const State& state, const Vec3& gravity_W,
-                                double h) noexcept {
+                                double h, std::uint32_t slow_ticks) noexcept {
   const Body& body = model.bodies[settings_.body];
   const Pose X_WB = body_pose(model, state, settings_.body);
   const SpatialVelocity V_WB = body_velocity(model, state, settings_.body);
@@ -146,6 +167,7 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   SpatialForce F;
   F.force = g.stiffness * (X_WR_.p - report_.X_WT.p) + g.damping * (V_WR_.v - report_.V_WT.v);
   F.torque = g.turn_stiffness * turn(report_.X_WT.q, X_WR_.q) + g.turn_damping * (V_WR_.w - report_.V_WT.w);
+  if (slow_ticks > 0 && settings_.mode == ToolMode::local) F = slow_force(body, 1.5 * slow_ticks * h);
   const bool limited = cut(F.force, settings_.force_limit);
   if (cut(F.torque, settings_.torque_limit) || limited) bits_ |= kToolForceLimited;
   report_.scale = settings_.gains.stiffness > 0 ? g.stiffness / settings_.gains.stiffness : 0.0;

@@ -28,6 +28,7 @@ struct ToolSettings {
   double force_limit = 20, torque_limit = 2;           // [N], [N m]
   double wave_impedance = 14, turn_impedance = 0.014;  // b_w [N s/m], [N m s/rad]
   double speed_limit = 5, turn_speed_limit = 50;       // of the reference [m/s], [rad/s]
+  double position_scale = 1;                           // of the tool's motion to the handle's
   bool carry_weight = true;                            // a free body's weight is taken off it
   std::uint32_t watchdog_ticks = 5, ramp_ticks = 50, ramp_in_ticks = 200;
 };
@@ -36,6 +37,7 @@ struct ToolSettings {
 struct ToolInput {
   Pose X_WR;
   SpatialVelocity V_WR;
+  SpatialForce F_H_W;          // on the hand, as its side renders it
   double stiffness_share = 1;  // of the gains, 0..1: gains by age (direct)
   Vec3 wave_v = Vec3::Zero();  // mean wave of this tick [sqrt(W)], translation
   Vec3 wave_w = Vec3::Zero();  // and rotation
@@ -86,8 +88,11 @@ class ToolCoupling {
   [[nodiscard]] const ToolSettings& settings() const noexcept { return settings_; }
 
   // One tick: input, or null when nothing new came. The wrench at the body's mass centre, the weight included.
-  SpatialForce tick(const ToolInput* input, const Model& model, const State& state, const Vec3& gravity_W,
-                    double h) noexcept;
+  // slow_ticks > 0: a slow model of such steps is in charge and takes the wrench up to two steps late. In local mode
+  // the tool then gets what the hand is given, and a spring to where the hand's side has it, as soft as that delay
+  // bears.
+  SpatialForce tick(const ToolInput* input, const Model& model, const State& state, const Vec3& gravity_W, double h,
+                    std::uint32_t slow_ticks = 0) noexcept;
   [[nodiscard]] const ToolReport& report() const noexcept { return report_; }
   // The wave to play in a tick without other input: the playout buffer still holds some.
   void set_wave(const ToolInput& input) noexcept { input_.wave_v = input.wave_v, input_.wave_w = input.wave_w; }
@@ -100,9 +105,11 @@ class ToolCoupling {
   void move_reference(double h) noexcept;
   void play_wave(const ToolGains& gains, double h) noexcept;
   [[nodiscard]] ToolGains gains_now() const noexcept;
+  [[nodiscard]] SpatialForce slow_force(const Body& body, double delay) const noexcept;
   void account(const Pose& before, const SpatialForce& spring, double h) noexcept;
 
   ToolSettings settings_;
+  ToolGains asked_;  // settings_.gains before what the body bears
   ToolInput input_;
   Pose X_WR_;
   SpatialVelocity V_WR_;

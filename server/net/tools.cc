@@ -89,6 +89,7 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   s.mode = static_cast<ToolMode>(request.mode());
   s.gains = {out.stiffness, 2, out.turn_stiffness, 2e-4};
   if (s.mode == ToolMode::wave) s.gains = {5000, kWaveImpedance, 0.5, 1e-3};
+  s.position_scale = scale;
   s.wave_impedance = kWaveImpedance;
   s.turn_impedance = kTurnImpedance;
   s.force_limit = out.force_limit / scale;

@@ -26,7 +26,7 @@ void TickLoop::handle_tool(const Command& command, const Wake& wake) noexcept {
 }
 
 void TickLoop::apply_tools() noexcept {
-  tools_.apply(*world_, slow_.active());
+  tools_.apply(*world_, slow_.active() ? slow_.solver()->ticks() : 0);
   for (const ToolRow& row : tools_.rows()) {
     if ((tools_.lost_now() >> row.tool & 1u) == 0) continue;
     Notice notice;

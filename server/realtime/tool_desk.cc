@@ -89,6 +89,7 @@ const ToolInput* ToolDesk::input_of(Tool& tool, std::uint64_t tick, double h) no
     in.V_WR = {Vec3(d.velocity[3], d.velocity[4], d.velocity[5]), Vec3(d.velocity[0], d.velocity[1], d.velocity[2])};
   }
   in.stiffness_share = d.stiffness_share;
+  in.F_H_W = {Vec3(d.force[3], d.force[4], d.force[5]), Vec3(d.force[0], d.force[1], d.force[2])};
   return &in;
 }
 
@@ -98,7 +99,7 @@ void ToolDesk::push(World& world, BodyIndex body, const SpatialForce& F_Bcm_W) n
   applied_[applied_count_++] = {body, F_Bcm_W};
 }
 
-void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, bool moving_slowly) noexcept {
+void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, std::uint32_t slow_ticks) noexcept {
   const double h = world.model().step;
   engage_or_let_go(tool, world);
   const bool was_engaged = tool.coupling.engaged();
@@ -106,11 +107,12 @@ void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, bool mov
   const ToolInput* input = input_of(tool, world.state().tick, h);
   tool.fresh = false;
   if (input == nullptr && tool.settings.mode == ToolMode::wave) tool.coupling.set_wave(tool.input);
-  const SpatialForce F = tool.coupling.tick(input, world.model(), world.state(), world.parameters().gravity_W, h);
+  const SpatialForce F =
+      tool.coupling.tick(input, world.model(), world.state(), world.parameters().gravity_W, h, slow_ticks);
   if (was_engaged && !tool.coupling.engaged()) lost_now_ |= 1u << index;
   if (!tool.coupling.idle()) {
     push(world, tool.settings.body, F);
-    if (!moving_slowly && tool.planes.sweep(world, tool.settings.body, F, kSlack)) {
+    if (slow_ticks == 0 && tool.planes.sweep(world, tool.settings.body, F, kSlack)) {
       tool.coupling.note(kToolSwept);
       for (const ToolPlanes::Push& p : tool.planes.pushes()) push(world, p.body, p.F_Bcm_W);
     }
@@ -122,12 +124,12 @@ void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, bool mov
   }
 }
 
-void ToolDesk::apply(World& world, bool moving_slowly) noexcept {
+void ToolDesk::apply(World& world, std::uint32_t slow_ticks) noexcept {
   row_count_ = applied_count_ = lost_now_ = 0;
   for (std::uint32_t i = 0; i < kTools; ++i) {
     Tool& tool = tools_[i];
     if (!tool.attached) continue;
-    step_tool(tool, i, world, moving_slowly);
+    step_tool(tool, i, world, slow_ticks);
     publish(tool, i);
     if (tool.leaving && tool.coupling.idle()) tool = {};
   }

@@ -56,8 +56,8 @@ class ToolDesk {
   // False: no such tool, or older than what is known (its wave is taken all the same).
   bool take(const DeviceRow& row, std::uint64_t tick) noexcept;
 
-  // Before World::step(): applies what acts. moving_slowly: a slow model is in charge, which prevents overlap itself.
-  void apply(World& world, bool moving_slowly) noexcept;
+  // Before World::step(): applies what acts. slow_ticks: of a step of the slow model in charge; 0: none is.
+  void apply(World& world, std::uint32_t slow_ticks) noexcept;
   // What apply() has put on the world.
   struct Applied {
     BodyIndex body = kNoBody;
@@ -82,7 +82,7 @@ class ToolDesk {
     std::array<double, 6> wave{};
     std::uint64_t samples = 0, samples_lost = 0, first_sample = 0;
   };
-  void step_tool(Tool& tool, std::uint32_t index, World& world, bool moving_slowly) noexcept;
+  void step_tool(Tool& tool, std::uint32_t index, World& world, std::uint32_t slow_ticks) noexcept;
   void engage_or_let_go(Tool& tool, const World& world) noexcept;
   [[nodiscard]] const ToolInput* input_of(Tool& tool, std::uint64_t tick, double h) noexcept;
   void push(World& world, BodyIndex body, const SpatialForce& F_Bcm_W) noexcept;

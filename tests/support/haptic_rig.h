@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/realtime/tool_desk.h"
+#include "server/solver/slow_ticker.h"
 #include "tactus/haptic/loop.h"
 #include "tactus/haptic/virtual_device.h"
 #include "tests/support/random.h"
@@ -67,6 +68,7 @@ inline DeviceRow to_row(const haptic::DeviceMessage& m) {
   row.pose = {m.X_WR.p.x(), m.X_WR.p.y(), m.X_WR.p.z(), m.X_WR.q.w(), m.X_WR.q.x(), m.X_WR.q.y(), m.X_WR.q.z()};
   row.velocity = {m.V_WR.v.x(), m.V_WR.v.y(), m.V_WR.v.z(), m.V_WR.w.x(), m.V_WR.w.y(), m.V_WR.w.z()};
   row.wave = m.wave;
+  row.force = {m.F_H.force.x(), m.F_H.force.y(), m.F_H.force.z(), m.F_H.torque.x(), m.F_H.torque.y(), m.F_H.torque.z()};
   row.stiffness_share = m.stiffness_share;
   row.bits = m.bits;
   return row;
@@ -125,9 +127,13 @@ class HapticRig {
     device.write(force);
     up_.send(loop.message(), now);
     up_.take(now, [&](const haptic::DeviceMessage& m) { desk.take(to_row(m), world.state().tick); });
-    desk.apply(world, false);
+    desk.apply(world, slow != nullptr ? slow->solver()->ticks() : 0);
     if (!desk.rows().empty()) down_.send(to_message(desk.rows()[0], world.state().tick), now);
-    world.step();
+    if (slow != nullptr) {
+      slow->step(world, true, true);
+    } else {
+      world.step();
+    }
     device.step();
     ++now;
   }
@@ -142,6 +148,7 @@ class HapticRig {
   haptic::Loop loop;
   ToolDesk desk;
   haptic::Wrench force;
+  SlowTicker* slow = nullptr;  // moves the world, if there is one
   int now = 0;
 
  private:

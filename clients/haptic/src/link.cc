@@ -124,6 +124,7 @@ void Link::cycle(int cycles) {
   status_.X_WT = loop_->tool().X_WT;
   status_.X_WR = loop_->message().X_WR;
   status_.force = loop_->message().F_H;
+  status_.tool_force = loop_->tool().F_T;
   status_.given = loop_->ledger().given();
   status_.taken = loop_->ledger().taken();
   status_.round_trip_s = loop_->round_trip();

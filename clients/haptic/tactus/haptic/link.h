@@ -39,6 +39,7 @@ struct LinkStatus {
   std::string reason;  // why it is not engaged any more
   Pose X_WT, X_WR;
   Wrench force;                 // on the hand, in W
+  Wrench tool_force;            // of the coupling on the tool: what a device without motor can show
   double given = 0, taken = 0;  // the motor's ledger [J]
   double round_trip_s = 0;      // newest, by the echoed sample
   std::uint64_t cycles = 0, missed = 0, tools = 0, send_failures = 0;
