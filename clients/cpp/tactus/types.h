@@ -344,6 +344,7 @@ struct Subscription {
   std::vector<std::string> joints{}, sensors{}, end_effectors{};
   bool jacobian = false;  // of the end effectors
   bool shadow = false;    // comparisons with the shadow model, while there is one
+  bool tools = false;     // tools that devices hold: Client::on_tool
 };
 
 // How channels of joints take commands (control.proto, JointOptions). Limits: 0 = none.
