@@ -18,7 +18,9 @@ enum class DatagramType : std::uint8_t {
   pong = 4,
   grant = 5,
   shadow = 6,
-  granted = 7
+  granted = 7,
+  device = 8,
+  tool = 9
 };
 inline constexpr std::size_t kCommandRowsMax = 64;  // of wrenches; further bounded by the datagram's size
 inline constexpr std::size_t kJointRowsMax = 128;

@@ -123,6 +123,12 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"joints.fault_ticks", &n.joint_channel.fault_ticks, 0, 1e6},
       {"joints.ramp_s", &n.joint_channel.ramp, 0, 1},
       {"joints.cutoff_hz", &n.joint_channel.cutoff, 0, 1e6},
+      {"haptic.stiffness_max_n_per_m", &n.haptic.stiffness_max, 1, 1e6},
+      {"haptic.force_max_n", &n.haptic.force_max, 0.01, 1000},
+      {"haptic.torque_max_n_m", &n.haptic.torque_max, 0.001, 1000},
+      {"haptic.watchdog_s", &n.haptic.watchdog_s, 0.002, 0.2},
+      {"haptic.ramp_s", &n.haptic.ramp_s, 0.005, 0.05},
+      {"haptic.reach_m", &n.haptic.reach_m, 0.001, 1},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };

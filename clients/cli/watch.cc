@@ -6,6 +6,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/json.h"
+#include "clients/cli/watch_tools.h"
 #include "realtime.pb.h"
 
 #ifdef _WIN32
@@ -113,8 +114,8 @@ std::string shadow_words(const Peak& peak) {
 }
 
 void print_block(const client::State& s, const client::Link& link, const Peak& peak, const Full& full,
-                 const Around& around, double period_us, bool first) {
-  if (!first) std::printf("\x1b[13A");
+                 const Around& around, const ToolWatch& tools, double period_us, bool first) {
+  if (!first) std::printf("\x1b[14A");
   std::printf("\x1b[?7l");  // a line that is too long is cut: wrapped, it would not be found again
   const char* clear = "\x1b[K\n";
   std::printf("%s   model %s   %d client%s   world held by %s%s", around.scene.c_str(), around.model.c_str(),
@@ -139,10 +140,12 @@ void print_block(const client::State& s, const client::Link& link, const Peak& p
       static_cast<unsigned long long>(s.ticks_missed), clear);
   std::printf("           %s%s", link.explain().c_str(), clear);
   std::printf("leases     %s%s", around.pushers.empty() ? "no body is driven" : around.pushers.c_str(), clear);
-  std::printf("shadow     %s%s\x1b[?7h", shadow_words(peak).c_str(), clear);
+  std::printf("shadow     %s%s", shadow_words(peak).c_str(), clear);
+  const std::string held = tools.words();
+  std::printf("devices    %s%s\x1b[?7h", held.empty() ? "none" : held.c_str(), clear);
 }
 
-void print_line(const client::State& s, const client::Link& link, const Peak& peak) {
+void print_line(const client::State& s, const client::Link& link, const Peak& peak, const ToolWatch& tools) {
   std::printf(
       "tick %llu sim %.3f s rtf %.3f work %.0f us wake %.0f us contacts %u deepest %.3g mm received %.0f %% lost %llu "
       "%s%s%s\n",
@@ -150,21 +153,25 @@ void print_line(const client::State& s, const client::Link& link, const Peak& pe
       s.contact_count, 1e3 * s.penetration_max_m, 100 * link.received_rate,
       static_cast<unsigned long long>(link.states_lost), status_words(peak.bits).c_str(),
       peak.comparisons > 0 ? " shadow " : "", peak.comparisons > 0 ? shadow_words(peak).c_str() : "");
+  if (const std::string held = tools.words(); !held.empty()) std::printf("  devices: %s\n", held.c_str());
 }
 
-void print_json(const client::State& s, const client::Link& link, const Peak& peak) {
+void print_json(const client::State& s, const client::Link& link, const Peak& peak, const ToolWatch& tools) {
   Json json;
   json.open('{').field("tick", s.tick).field("sim_time_s", s.sim_time_s).field("real_time_factor", s.real_time_factor);
   json.field("work_us_max", peak.work_us)
       .field("wake_late_us_max", peak.wake_late_us)
       .field("contacts", s.contact_count);
   json.field("contacts_dropped", s.contacts_dropped).field("penetration_max_m", s.penetration_max_m);
+  json.field("solver_failures", s.solver_failures).field("solver_fallbacks", s.solver_fallbacks);
+  json.field("inconsistent", s.inconsistent).field("indeterminate", s.indeterminate);
   json.field("kinetic_energy_j", s.kinetic_energy_j).field("ticks_missed", s.ticks_missed);
   json.field("state_age_us", link.age_us).field("received_rate", link.received_rate).field("states", link.states);
   json.field("states_lost", link.states_lost).field("lost_in_a_row_max", link.lost_in_a_row_max);
   json.open('{', "shadow").field("comparisons", peak.comparisons).field("position_m", peak.apart.position_m);
   json.field("angle_rad", peak.apart.angle_rad).field("velocity_m_per_s", peak.apart.velocity_m_per_s);
   json.field("force_n", peak.apart.force_n).close('}');
+  tools.add(json);
   std::printf("%s\n", json.field("status", status_words(peak.bits)).close('}').text().c_str());
 }
 
@@ -172,9 +179,11 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
 
 int run_watch(const Common& common, const WatchOptions& options) {
   watch_signals();
+  ToolWatch tools;  // outlives the client, whose thread fills it
   client::Client client(client_options(common, "watch", true));
   client::Subscription wanted;
-  wanted.velocity = false, wanted.single_precision = true, wanted.shadow = true;
+  wanted.velocity = false, wanted.single_precision = true, wanted.shadow = true, wanted.tools = true;
+  client.on_tool([&tools](const v1::ToolPacket& packet, std::int64_t) { tools.take(packet); });
   client.subscribe(wanted);
   if (!options.shadow.empty()) {
     client.claim({"world"});
@@ -216,11 +225,11 @@ int run_watch(const Common& common, const WatchOptions& options) {
       }
     }
     if (common.json)
-      print_json(*newest, link, peak);
+      print_json(*newest, link, peak, tools);
     else if (terminal)
-      print_block(*newest, link, peak, full, around, period_us, first);
+      print_block(*newest, link, peak, full, around, tools, period_us, first);
     else
-      print_line(*newest, link, peak);
+      print_line(*newest, link, peak, tools);
     std::fflush(stdout);
     first = false;
     ++printed;

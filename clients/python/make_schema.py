@@ -12,7 +12,7 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent.parent / "proto"
-FILES = ("realtime.proto", "control.proto", "record.proto")
+FILES = ("realtime.proto", "haptic.proto", "control.proto", "record.proto")
 
 
 def compile_descriptor_set() -> bytes:

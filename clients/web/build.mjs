@@ -15,7 +15,7 @@ const generated = join(here, "generated");
 function generate() {
   mkdirSync(generated, { recursive: true });
   execFileSync("protoc", [`-I${join(root, "proto")}`, `--plugin=protoc-gen-es=${join(here, "node_modules/.bin/protoc-gen-es")}`,
-    `--es_out=${generated}`, "--es_opt=target=ts", "realtime.proto", "control.proto"]);
+    `--es_out=${generated}`, "--es_opt=target=ts", "realtime.proto", "haptic.proto", "control.proto"]);
 }
 
 async function buildTests() {

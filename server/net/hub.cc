@@ -78,6 +78,10 @@ void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
   for (const LostChannel& l : lost) {
     if (tell) send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
     if (l.channel == kWorldChannel) continue;
+    if (const BodyIndex tool = scene.tool_of(l.channel); tool != kNoBody) {
+      tools.release(*this, tool);
+      continue;
+    }
     Command command;
     const JointIndex joint = scene.joint_of(l.channel);
     command.kind = joint == kNone ? Command::Kind::drop_channel : Command::Kind::drop_joint;
@@ -150,9 +154,10 @@ void Hub::scene_changed(const World& world, std::string name, std::uint32_t epoc
   // Told in the terms of the old scene: its names, its epoch. Nothing is left to drop: the tick has dropped it all.
   const auto bodies = static_cast<std::uint32_t>(world.model().bodies.size());
   const auto joints = static_cast<std::uint32_t>(world.model().joints.size());
-  for (const LostChannel& l : authority.set_bodies(bodies, joints))
+  for (const LostChannel& l : authority.set_bodies(bodies, joints + bodies))
     send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
   scene.set(world, std::move(name), epoch, std::move(blank));
+  tools.clear();
   sessions.for_each([](Session& session) { session.subscriptions.clear(); });
 }
 

@@ -17,6 +17,7 @@
 #include "server/net/scene_view.h"
 #include "server/net/solvers.h"
 #include "server/net/tick_port.h"
+#include "server/net/tools.h"
 #include "server/session/authority.h"
 #include "server/session/session.h"
 
@@ -57,6 +58,7 @@ struct Hub {
   std::vector<SceneLink> scene_links;
   SceneView scene;
   TickPort tick;
+  ToolTable tools;
   asio::thread_pool loader{1};  // reads scenes, builds and destroys worlds
   std::vector<std::weak_ptr<Conversation>> connections;
   std::map<std::string, std::uint64_t> refused;  // datagrams and frames that belong to no client, by reason

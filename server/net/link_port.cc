@@ -25,7 +25,7 @@ std::uint64_t RealtimePort::link_unit() const {
 bool RealtimePort::takes_part(wire::DatagramType type, std::span<const std::uint8_t> payload) {
   using Type = wire::DatagramType;
   if (!hub_.tick.lockstep()) return true;
-  if (type == Type::state || type == Type::shadow) return true;
+  if (type == Type::state || type == Type::shadow || type == Type::tool || type == Type::device) return true;
   return type == Type::command && !decoder_.is_heartbeat(payload);
 }
 

@@ -7,6 +7,7 @@
 #include "core/dynamics/robot_drive.h"
 #include "core/limits.h"
 #include "proto/wire.h"
+#include "server/net/haptic_options.h"
 #include "server/session/link_faults.h"
 #include "server/solver/model_rates.h"
 
@@ -45,6 +46,7 @@ struct NetOptions {
   bool shadow_rate_chosen = false;
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
   WebOptions web;
+  HapticOptions haptic;
   ChannelOptions joint_channel;  // of joints for which the scene says nothing
   std::string joint_missed = "hold";
   std::string build;

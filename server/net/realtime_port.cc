@@ -46,7 +46,8 @@ asio::ip::udp::socket bind_realtime(asio::io_context& io, const asio::ip::udp::e
 }
 
 bool from_client(wire::DatagramType type) {
-  return type == wire::DatagramType::command || type == wire::DatagramType::ping || type == wire::DatagramType::grant;
+  return type == wire::DatagramType::command || type == wire::DatagramType::ping || type == wire::DatagramType::grant ||
+         type == wire::DatagramType::device;
 }
 
 // Rows for a whole robot: its commanded joints in order, one value each.
@@ -167,7 +168,8 @@ void RealtimePort::handle(std::size_t length, std::uint64_t now) {
 
 void RealtimePort::take(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                         std::uint64_t now) {
-  const bool is_command = header.type == wire::DatagramType::command;
+  const bool is_device = header.type == wire::DatagramType::device;
+  const bool is_command = header.type == wire::DatagramType::command || is_device;
   if (is_command) ++session.counters.commands_received;
   if (!session.window.accept(header.sequence)) {
     // A replay must not push true verdicts out of the last eight: counted, not repeated.
@@ -181,6 +183,7 @@ void RealtimePort::take(Session& session, const wire::DatagramHeader& header, st
     ++session.counters.by_code[v1::VERDICT_REFUSED_QUEUE_FULL];
     return;
   }
+  if (is_device) return handle_device(session, header.sequence, payload, now);
   if (is_command) return handle_command(session, header, payload, now);
   if (header.type == wire::DatagramType::ping) return handle_ping(session, header, payload, now);
   handle_grant(session, header, payload, now);
@@ -342,7 +345,9 @@ void RealtimePort::publish(const StateSlot& slot) {
   if (f.epoch != hub_.scene.epoch) return;  // of a scene that net has already left
   const std::uint64_t now = now_ns();
   hub_.sessions.for_each([&](Session& session) {
-    if (session.subscriptions.empty() || !(session.framed || session.is_heard(now))) return;
+    if (!(session.framed || session.is_heard(now))) return;
+    publish_own_tools(session, slot);
+    if (session.subscriptions.empty()) return;
     bool muted = false, forced = (f.status_bits & kStatusFault) != 0;  // the last one, whatever was asked for
     for (const Answer& answer : answers_) {
       if (answer.client != session.slot()) continue;
@@ -354,6 +359,7 @@ void RealtimePort::publish(const StateSlot& slot) {
       const bool due = subscriber->due(f.tick, f.beat, f.advanced || hub_.tick.lockstep());
       if (forced || (due && !muted)) publish_to(session, *subscriber, slot), sent = true;
       if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
+      if (subscriber->spec().tools && due) publish_tools(session, subscriber->spec().id, slot);
     }
     if (sent && f.advanced)
       session.sent_tick(

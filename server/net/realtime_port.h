@@ -66,6 +66,13 @@ class RealtimePort {
                    std::uint64_t now);
   void handle_grant(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                     std::uint64_t now);
+  // device_port.cc
+  void handle_device(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload,
+                     std::uint64_t now);
+  [[nodiscard]] v1::VerdictCode check_device(const Session& session, std::uint64_t now);
+  void publish_own_tools(Session& session, const StateSlot& slot);
+  void publish_tools(Session& session, std::uint32_t subscription, const StateSlot& slot);
+  void send_tool(Session& session, std::uint32_t subscription, const StateSlot& slot, const ToolRow& row);
   void refuse_command(Session& session, std::uint64_t sequence, Refusal refusal);
   void refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem);
   void give_verdict(Session& session, const VerdictRecord& verdict);
@@ -98,6 +105,8 @@ class RealtimePort {
   std::vector<PacketRange> plan_;
   std::vector<std::uint8_t> framed_;  // one payload for a WebSocket client
   v1::ShadowPacket shadow_;
+  v1::DevicePacket device_;
+  v1::ToolPacket tool_;
   std::vector<Answer> answers_;
   std::uint64_t last_send_ns_ = 0;  // of a state
   asio::steady_timer link_timer_;

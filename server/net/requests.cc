@@ -60,6 +60,7 @@ void subscribe(const Exchange& x, const v1::Subscribe& request) {
   spec.contacts = request.contacts();
   spec.single_precision = request.single_precision();
   spec.shadow = request.shadow();
+  spec.tools = request.tools();
   spec.decimation = std::max(1u, request.decimation());
   spec.contacts_every = std::max(1u, request.contacts_every());
   const std::size_t limit = x.hub().options.subscriptions_per_client;
@@ -189,8 +190,8 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
       return set_link_faults(x, request.set_link_faults());
     case Body::kGetLinkFaults:
       return get_link_faults(x, request.get_link_faults());
-    case Body::BODY_NOT_SET:
-      break;
+    default:
+      if (serve_tool(x, request)) return;
   }
   x.error(v1::ERROR_UNKNOWN_REQUEST, "this server (version 1.0) does not know the request; is the client newer?");
 }

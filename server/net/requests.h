@@ -69,6 +69,10 @@ void renew_lease(const Exchange& x, const v1::RenewLease& request);
 void release_lease(const Exchange& x, const v1::ReleaseLease& request);
 void list_leases(const Exchange& x);
 
+// requests_tool.cc
+// AttachTool, DetachTool; false: neither.
+bool serve_tool(const Exchange& x, const v1::Request& request);
+
 // requests_link.cc
 void set_link_faults(const Exchange& x, const v1::SetLinkFaults& request);
 void get_link_faults(const Exchange& x, const v1::GetLinkFaults& request);

@@ -19,9 +19,10 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
   std::vector<Channel> channels;
   for (const std::string& text : request.channels()) {
     if (!hub.scene.parse_channel(text, channels)) {
-      return x.error(v1::ERROR_NOT_FOUND, "no channel '" + text +
-                                              "'; channels are 'world', 'body/NAME/wrench' and, of joints that take "
-                                              "commands, 'joint/ROBOT/JOINT' and 'joint/ROBOT/*'");
+      return x.error(v1::ERROR_NOT_FOUND,
+                     "no channel '" + text +
+                         "'; channels are 'world', 'body/NAME/wrench', 'tool/NAME' of what "
+                         "moves and, of joints that take commands, 'joint/ROBOT/JOINT' and 'joint/ROBOT/*'");
     }
   }
   if (channels.empty()) return x.error(v1::ERROR_BAD_VALUE, "name at least one channel");

@@ -92,6 +92,14 @@ bool SceneView::parse_channel(const std::string& text, std::vector<Channel>& out
     out.push_back(kWorldChannel);
     return true;
   }
+  constexpr std::string_view kTool = "tool/";
+  if (text.starts_with(kTool)) {
+    Pose X_BT;
+    const BodyIndex body = find_tool(text.substr(kTool.size()), X_BT);
+    if (body == kNoBody) return false;
+    out.push_back(tool_channel(body));
+    return true;
+  }
   constexpr std::string_view kJoint = "joint/";
   if (text.starts_with(kJoint)) return parse_joint_channel(text.substr(kJoint.size()), out);
   constexpr std::string_view kHead = "body/", kTail = "/wrench";
@@ -117,7 +125,19 @@ bool SceneView::parse_joint_channel(const std::string& joint_name, std::vector<C
 
 JointIndex SceneView::joint_of(Channel channel) const {
   const std::size_t bodies = model().bodies.size();
-  return channel <= bodies ? kNone : static_cast<JointIndex>(channel - bodies - 1);
+  return channel <= bodies || channel >= tool_channel(0) ? kNone : static_cast<JointIndex>(channel - bodies - 1);
+}
+
+BodyIndex SceneView::find_tool(const std::string& tool_name, Pose& X_BT) const {
+  X_BT = {};
+  BodyIndex body = kNoBody;
+  if (const LinkFrame* frame = model().find_frame(tool_name)) {
+    body = frame->body;
+    X_BT = frame->X_BF;
+  } else if (const auto it = body_ids.find(tool_name); it != body_ids.end()) {
+    body = it->second;
+  }
+  return body != kNoBody && takes_wrenches(model().bodies[body].mode) ? body : kNoBody;
 }
 
 std::uint32_t SceneView::find_robot(const std::string& robot_name) const {
@@ -139,6 +159,8 @@ v1::VerdictCode SceneView::check_joint(const JointRow& row) const {
 
 std::string SceneView::channel_name(Channel channel) const {
   if (channel == kWorldChannel) return "world";
+  if (const BodyIndex tool = tool_of(channel); tool != kNoBody)
+    return "tool/" + (tool < model().bodies.size() ? model().bodies[tool].name : std::string("?"));
   if (const JointIndex joint = joint_of(channel); joint != kNone)
     return "joint/" + (joint < model().joints.size() ? model().joints[joint].name : std::string("?"));
   return "body/" + model().bodies[channel - 1].name + "/wrench";

@@ -37,14 +37,23 @@ struct SceneView {
 
   void set(const World& new_world, std::string scene_name, std::uint32_t new_epoch, State blank_state);
   [[nodiscard]] const Model& model() const { return world->model(); }
-  // "world", "body/NAME/wrench", "joint/ROBOT/JOINT" or "joint/ROBOT/*": adds to out; false when there is no such
-  // channel.
+  // "world", "body/NAME/wrench", "tool/NAME", "joint/ROBOT/JOINT" or "joint/ROBOT/*": adds to out; false when there is
+  // no such channel.
   [[nodiscard]] bool parse_channel(const std::string& text, std::vector<Channel>& out) const;
   [[nodiscard]] std::string channel_name(Channel channel) const;
   [[nodiscard]] Channel joint_channel(JointIndex joint) const {
     return 1 + static_cast<Channel>(model().bodies.size()) + joint;
   }
-  // The joint that a channel drives; kNone: the world's or a body's.
+  [[nodiscard]] Channel tool_channel(BodyIndex body) const {
+    return 1 + static_cast<Channel>(model().bodies.size() + model().joints.size()) + body;
+  }
+  // The body that a channel holds as a tool; kNoBody: another channel.
+  [[nodiscard]] BodyIndex tool_of(Channel channel) const {
+    return channel < tool_channel(0) ? kNoBody : channel - tool_channel(0);
+  }
+  // A body's name, or robot/link: the body, and the tool's frame in it. kNoBody: there is none that moves.
+  [[nodiscard]] BodyIndex find_tool(const std::string& tool_name, Pose& X_BT) const;
+  // The joint that a channel drives; kNone: the world's, a body's or a tool's.
   [[nodiscard]] JointIndex joint_of(Channel channel) const;
   // kNone when there is no such robot.
   [[nodiscard]] std::uint32_t find_robot(const std::string& robot_name) const;

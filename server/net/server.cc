@@ -136,6 +136,8 @@ void NetServer::on_event(const Notice& notice) {
       hub_.broadcast(v1::Event::ROBOT_FAULT, robot);
       return record_.latched("robot-" + robot);
     }
+    case Notice::Kind::tool_let_go:
+      return hub_.broadcast(v1::Event::TOOL_LET_GO, "tool/" + body);
     case Notice::Kind::body_frozen:
       spdlog::warn("body '{}' became non-finite at tick {} and stands at its last good pose", body, notice.tick);
       hub_.broadcast(v1::Event::BODY_FROZEN, body);

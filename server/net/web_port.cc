@@ -48,7 +48,8 @@ class WebConnection final : public Conversation {
     const bool is_state = type == wire::DatagramType::state;
     auto bytes = std::make_unique<WebBytes>();
     bytes->reserve(payload.size() + 8);
-    put_varint(*bytes, (is_state ? 80u : 81u) << 3 | 2u);  // Reply.state, Reply.shadow
+    const std::uint32_t field = type == wire::DatagramType::tool ? 91u : is_state ? 80u : 81u;
+    put_varint(*bytes, field << 3 | 2u);  // Reply.tool, Reply.state, Reply.shadow
     put_varint(*bytes, static_cast<std::uint32_t>(payload.size()));
     bytes->insert(bytes->end(), payload.begin(), payload.end());
     WebOutbound out;

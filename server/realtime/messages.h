@@ -9,6 +9,7 @@
 #include "core/contact/contact_model.h"
 #include "core/dynamics/robot_drive.h"
 #include "core/dynamics/state.h"
+#include "server/realtime/tool_desk.h"
 
 namespace tactus {
 
@@ -92,6 +93,9 @@ struct Command {
     set_shadow,      // shadow: in charge from now on; null: none
     set_parameters,  // parameters: copied from
     probe,           // done with tick and state hash
+    device,          // row `device`; a verdict
+    attach_tool,     // value: which; tool: its settings, copied from; reach
+    detach_tool,     // value: which; ramps to zero. No Notice
   };
   Kind kind = Kind::wrench;
   bool last_row = true;  // of its datagram: the verdict is given here
@@ -105,6 +109,9 @@ struct Command {
   std::uint64_t expected_tick = 0;  // joint: of the state that it answers; 0: none
   WrenchRow row{};
   JointRow joint{};
+  DeviceRow device{};
+  const ToolSettings* tool = nullptr;
+  double reach = 0;
   const ChannelOptions* options = nullptr;
   World* world = nullptr;
   State* state = nullptr;
@@ -123,6 +130,7 @@ struct Notice {
     channel_expired,
     joint_expired,  // joint
     robot_fault,    // robot: its channels have latched a fault
+    tool_let_go,    // body: of the tool that the watchdog let go
     body_frozen,
     fault,
     retired  // solver, shadow: no longer needed, to be destroyed off the tick
@@ -210,6 +218,8 @@ struct StateSlot {
   std::vector<double> sensors;        // readings, sensor after sensor
   std::vector<double> link_wrenches;  // 6 a body: World::external_wrench(), force first; with joints only
   std::vector<ShadowRow> shadow;      // one a body; valid with frame.has_shadow
+  std::array<ToolRow, kTools> tools;  // held by devices
+  std::uint32_t tool_count = 0;
 };
 
 }  // namespace tactus

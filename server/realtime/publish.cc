@@ -88,6 +88,7 @@ void TickLoop::fill_columns(StateSlot& slot) noexcept {
     const std::array<double, 6> wrench{F.force.x(), F.force.y(), F.force.z(), F.torque.x(), F.torque.y(), F.torque.z()};
     std::memcpy(&slot.wrench[6 * static_cast<std::size_t>(outputs_[i].body)], wrench.data(), sizeof wrench);
   }
+  fill_tools(slot);
   fill_contacts(slot);
   fill_robots(slot);
 }

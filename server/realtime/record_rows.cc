@@ -26,15 +26,17 @@ void TickLoop::record_notice(const Notice& notice) noexcept {
 // Before the step, in the order in which the world sums them up.
 void TickLoop::record_commands() noexcept {
   if (link_.record == nullptr) return;
+  for (std::uint32_t i = 0; i < output_count_; ++i) record_wrench(outputs_[i].body, outputs_[i].F_Bcm_W);
+  for (const ToolDesk::Applied& a : tools_.applied()) record_wrench(a.body, a.F_Bcm_W);
+}
+
+void TickLoop::record_wrench(BodyIndex body, const SpatialForce& F) noexcept {
   RecordRow row;
   row.epoch = epoch_;
   row.tick = world_->state().tick + 1;
-  for (std::uint32_t i = 0; i < output_count_; ++i) {
-    const SpatialForce& F = outputs_[i].F_Bcm_W;
-    row.body = outputs_[i].body;
-    row.value = {F.force.x(), F.force.y(), F.force.z(), F.torque.x(), F.torque.y(), F.torque.z()};
-    record_row(row);
-  }
+  row.body = body;
+  row.value = {F.force.x(), F.force.y(), F.force.z(), F.torque.x(), F.torque.y(), F.torque.z()};
+  record_row(row);
 }
 
 RecordRow TickLoop::joint_row(RecordRow::Kind kind, JointIndex joint) const noexcept {

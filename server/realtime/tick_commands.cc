@@ -24,6 +24,9 @@ bool is_heavy(Command::Kind kind) noexcept {
     case Command::Kind::drop_joint:
     case Command::Kind::set_joint_options:
     case Command::Kind::recover_robot:
+    case Command::Kind::device:
+    case Command::Kind::attach_tool:
+    case Command::Kind::detach_tool:
       return false;
     default:
       return true;
@@ -62,6 +65,13 @@ void TickLoop::drain_commands(const Wake& wake) noexcept {
 void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
   Notice out = done(command);
   switch (command.kind) {
+    case Command::Kind::device:
+    case Command::Kind::detach_tool:
+      return handle_tool(command, wake);
+    case Command::Kind::attach_tool:
+      out.ok = command.epoch == epoch_ && !tools_.attached(static_cast<std::uint32_t>(command.value));
+      if (out.ok) handle_tool(command, wake);
+      break;
     case Command::Kind::drop_channel:
       if (command.epoch == epoch_) {
         pending_.drop(command.row.body, judge_context(wake));
@@ -130,6 +140,7 @@ void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
       TACTUS_ASSERT(command.world->model().bodies.size() <= options_.bodies);
       pending_.drop_all({world_->state().tick, now_ns(), epoch_, lockstep_});
       swap_solvers(command);
+      tools_.clear();
       out.world = world_.release();
       world_.reset(command.world);
       epoch_ = static_cast<std::uint32_t>(command.value);
@@ -164,6 +175,7 @@ void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
 // A jump of the state: no command of before acts in it.
 void TickLoop::world_replaced() noexcept {
   channels_.clear(world_->model().step);
+  tools_.drop_all();
   output_count_ = 0;
   still_beats_ = 0;
   report_ = StepReport{};
@@ -209,6 +221,7 @@ void TickLoop::watch_deadlines(const Wake& wake) noexcept {
 
 void TickLoop::apply_commands() noexcept {
   for (std::uint32_t i = 0; i < output_count_; ++i) world_->apply(outputs_[i].body, outputs_[i].F_Bcm_W);
+  apply_tools();
   record_commands();
 }
 

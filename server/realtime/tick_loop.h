@@ -52,6 +52,7 @@ struct TickMetrics {
   Counter solve_ticks_lost;     // simulated time fell behind by so many ticks, because they were later than a step
   Counter adoption_tick;        // tick of the last adoption
   Histogram solve_ns;           // of what was adopted
+  Counter solver_failures, solver_fallbacks, inconsistent, indeterminate;  // islands of all steps (StepReport)
   Counter shadow_solves, shadow_skipped;  // comparisons; intervals left out because the shadow was not done
   Histogram shadow_ns;
   Counter bare_beats, bare_late, block_beats, block_late;  // interleave measurement
@@ -147,10 +148,15 @@ class TickLoop {
 
   void wait_for_record() noexcept;  // fault.cc
 
+  // tick_tools.cc
+  void handle_tool(const Command& command, const Wake& wake) noexcept;
+  void apply_tools() noexcept;
+  void fill_tools(StateSlot& slot) noexcept;
   // record_rows.cc
   void record_row(const RecordRow& row) noexcept;
   void record_notice(const Notice& notice) noexcept;
   void record_commands() noexcept;
+  void record_wrench(BodyIndex body, const SpatialForce& F_Bcm_W) noexcept;
   [[nodiscard]] RecordRow joint_row(RecordRow::Kind kind, JointIndex joint) const noexcept;
   void record_joint(RecordRow::Kind kind, JointIndex joint, std::uint64_t number = 0) noexcept;
   void record_options(JointIndex joint, const ChannelOptions& options) noexcept;
@@ -171,6 +177,7 @@ class TickLoop {
   std::uint64_t channel_tick_ = 0;  // ticks, and beats while paused
   std::uint64_t still_beats_ = 0;   // while paused, since the last tick
   StepReport report_;
+  ToolDesk tools_;
   SlowTicker slow_;
   ShadowTicker shadow_;
   Command switch_command_;  // waits for the end of a slow model's step

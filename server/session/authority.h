@@ -8,7 +8,8 @@
 namespace tactus {
 
 using ClientSlot = std::uint16_t;
-using Channel = std::uint32_t;  // 0: world; 1 + body index: body/NAME/wrench; then one a joint: joint/ROBOT/JOINT
+using Channel = std::uint32_t;  // 0: world; 1 + body index: body/NAME/wrench; then one a joint: joint/ROBOT/JOINT; then
+                                // tool/NAME, one a body
 inline constexpr Channel kWorldChannel = 0;
 
 struct Lease {

@@ -36,7 +36,7 @@ struct SubscriptionSpec {
   std::uint32_t id = 0;
   std::vector<BodyIndex> bodies;       // ascending
   std::vector<std::uint8_t> has_body;  // by body index
-  bool velocity = false, wrench = false, contacts = false, single_precision = false, shadow = false;
+  bool velocity = false, wrench = false, contacts = false, single_precision = false, shadow = false, tools = false;
   std::uint32_t decimation = 1;
   std::uint32_t contacts_every = 1;  // of the states that are sent
   std::vector<JointIndex> joints;    // ascending

@@ -125,6 +125,9 @@ void Client::on_state(std::function<void(const StatePtr&)> callback) {
 void Client::on_shadow(std::function<void(const ShadowPtr&)> callback) {
   impl_->change_callbacks([&](auto& all) { all.shadow = std::move(callback); });
 }
+void Client::on_tool(std::function<void(const v1::ToolPacket&, std::int64_t)> callback) {
+  impl_->change_callbacks([&](auto& all) { all.tool = std::move(callback); });
+}
 void Client::on_verdict(std::function<void(const Verdict&)> callback) {
   impl_->change_callbacks([&](auto& all) { all.verdict = std::move(callback); });
 }

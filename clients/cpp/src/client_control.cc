@@ -194,6 +194,26 @@ SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
   return {sent == Realtime::Sent::blocked ? SendStatus::would_block : SendStatus::not_connected, 0};
 }
 
+SendResult Client::send_device(const v1::DevicePacket& packet) noexcept {
+  std::shared_ptr<Realtime> link;
+  {
+    const std::lock_guard lock(impl_->m);
+    if (!impl_->up || !impl_->realtime) return {SendStatus::not_connected, 0};
+    link = impl_->realtime;
+  }
+  std::uint64_t sequence = 0;
+  switch (link->send(wire::DatagramType::device, packet, sequence)) {
+    case Realtime::Sent::ok:
+      return {SendStatus::sent, sequence};
+    case Realtime::Sent::blocked:
+      return {SendStatus::would_block, 0};
+    case Realtime::Sent::too_large:
+      return {SendStatus::too_large, 0};
+    default:
+      return {SendStatus::not_connected, 0};
+  }
+}
+
 SendResult Client::send(const Command& command) noexcept {
   return impl_->send(command);
 }

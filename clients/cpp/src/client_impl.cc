@@ -26,6 +26,7 @@ v1::Request subscribe_request(const Subscription& wanted) {
   for (const std::string& name : wanted.end_effectors) s.add_end_effectors(name);
   s.set_jacobian(wanted.jacobian);
   s.set_shadow(wanted.shadow);
+  s.set_tools(wanted.tools);
   return request;
 }
 
@@ -70,6 +71,10 @@ void Client::Impl::on_up(const Handshake& handshake) {
           [this](const v1::GrantedPacket& granted) { on_granted(granted); },
           [this, shadows](const v1::ShadowPacket& packet, std::int64_t receive_ns) {
             on_shadow(*shadows, packet, receive_ns);
+          },
+          [this](const v1::ToolPacket& packet, std::int64_t receive_ns) {
+            const auto call = current_callbacks();
+            if (call->tool) call->tool(packet, receive_ns);
           }});
   link->start();
   {

@@ -105,6 +105,7 @@ struct Client::Impl {
   struct Callbacks {
     std::function<void(const StatePtr&)> state;
     std::function<void(const ShadowPtr&)> shadow;
+    std::function<void(const v1::ToolPacket&, std::int64_t)> tool;
     std::function<void(const Verdict&)> verdict;
     std::function<void(const v1::Event&)> event;
     std::function<void(bool, const std::string&)> link;

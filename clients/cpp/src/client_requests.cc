@@ -43,6 +43,19 @@ v1::SceneDescription Client::load_scene(const std::string& name,
       .scene();
 }
 
+v1::ToolAttached Client::attach_tool(const v1::AttachTool& request) {
+  return call(*this,
+              [&](auto& m) {
+                *m.mutable_attach_tool() = request;
+                m.mutable_attach_tool()->set_scene_epoch(epoch());
+              })
+      .tool_attached();
+}
+
+void Client::detach_tool(std::uint32_t tool) {
+  call(*this, [&](auto& m) { m.mutable_detach_tool()->set_tool(tool); });
+}
+
 v1::LeaseList Client::list_leases() {
   return call(*this, [](auto& m) { m.mutable_list_leases(); }).leases();
 }

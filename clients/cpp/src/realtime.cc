@@ -52,7 +52,7 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   using Type = wire::DatagramType;
   const bool good = wire::read_header({in_.data(), size}, header) == wire::HeaderError::none &&
                     (header.type == Type::state || header.type == Type::pong || header.type == Type::granted ||
-                     header.type == Type::shadow) &&
+                     header.type == Type::shadow || header.type == Type::tool) &&
                     header.session == session_ && opener_.open_datagram(in_.data(), size) &&
                     window_.accept(header.sequence);
   const std::uint8_t* body = in_.data() + wire::kHeaderBytes;
@@ -63,6 +63,7 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   if (header.type == Type::state) message = &packet_;
   if (header.type == Type::granted) message = &granted;
   if (header.type == Type::shadow) message = &shadow_;
+  if (header.type == Type::tool) message = &tool_;
   const bool decoded = good && message->ParseFromArray(body, length);
   lost_.store(window_.lost(), std::memory_order_relaxed);
   if (!decoded) {
@@ -73,6 +74,8 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
     handlers_.state(packet_, header.sequence, receive_ns);
   else if (header.type == Type::shadow)
     handlers_.shadow(shadow_, receive_ns);
+  else if (header.type == Type::tool)
+    handlers_.tool(tool_, receive_ns);
   else if (header.type == Type::pong)
     handlers_.pong(pong, receive_ns);
   else if (handlers_.granted)

@@ -10,6 +10,7 @@
 
 #include "clients/cpp/src/asio.h"
 #include "clients/cpp/src/link_math.h"
+#include "haptic.pb.h"
 #include "proto/seal.h"
 #include "realtime.pb.h"
 
@@ -22,6 +23,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
     std::function<void(const v1::Pong&, std::int64_t receive_ns)> pong;
     std::function<void(const v1::GrantedPacket&)> granted;
     std::function<void(const v1::ShadowPacket&, std::int64_t receive_ns)> shadow;
+    std::function<void(const v1::ToolPacket&, std::int64_t receive_ns)> tool;
   };
   // Throws std::system_error when the socket cannot be made.
   Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key, std::uint32_t session,
@@ -59,6 +61,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   std::array<std::uint8_t, 2048> in_{};
   v1::StatePacket packet_;
   v1::ShadowPacket shadow_;
+  v1::ToolPacket tool_;
   std::atomic<std::uint64_t> lost_{0}, refused_{0};
 };
 

@@ -105,6 +105,14 @@ class Client {
   void set_joint_options(const std::vector<std::string>& joints, const JointOptions& options);
   void recover(const std::string& robot);
 
+  // --- Haptic devices (proto/haptic.proto; clients/haptic does all this). Needs the lease tool/NAME.
+  v1::ToolAttached attach_tool(const v1::AttachTool& request);  // the scene's epoch is filled in
+  void detach_tool(std::uint32_t tool);
+  SendResult send_device(const v1::DevicePacket& packet) noexcept;  // from any thread
+  // Every TOOL datagram: of one's own device, and with Subscription::tools of all (subscription != 0); on the io
+  // thread.
+  void on_tool(std::function<void(const v1::ToolPacket&, std::int64_t receive_ns)> callback);
+
   // --- The world. All but snapshot and statistics need the lease "world".
   void pause();
   void resume();

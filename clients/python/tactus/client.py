@@ -280,21 +280,26 @@ class Client:
     # --- states
 
     def subscribe(self, bodies=None, *, velocity=True, wrench=False, contacts=False, single_precision=False, decimation=1,
-                  shadow=False, joints=None, sensors=None, end_effectors=None, jacobian=False) -> Subscription:  # fmt: skip
+                  shadow=False, joints=None, sensors=None, end_effectors=None, jacobian=False, tools=False) -> Subscription:  # fmt: skip
         """A stream of states. `bodies` are names (default: all that move). The first one also serves read(), latest() and states().
         With `shadow` it also brings the comparisons with the shadow model: Subscription.shadow(). `joints` and `sensors` are robots, full
         names or "*", `end_effectors` links (robot/link), with `jacobian` their Jacobians too; with these, no body comes unless
-        named ("*": all)."""
+        named ("*": all). `tools`: what haptic devices hold, see tools()."""
         wish = dict(
             bodies=list(bodies or ()), velocity=velocity, wrench=wrench, contacts=contacts,
             single_precision=single_precision, decimation=decimation, shadow=shadow,
-            joints=list(joints or ()), sensors=list(sensors or ()), end_effectors=list(end_effectors or ()), jacobian=jacobian,
+            joints=list(joints or ()), sensors=list(sensors or ()), end_effectors=list(end_effectors or ()), jacobian=jacobian, tools=tools,
         )  # fmt: skip
         subscription = Subscription(self.connection, wish)
         self.connection.subscribe(subscription)
         if self._default is None:
             self._default = subscription
         return subscription
+
+    def tools(self) -> dict:
+        """The newest ToolPacket (proto/haptic.proto) of each tool that a haptic device holds; needs subscribe(tools=True)."""
+        with self.connection.lock:
+            return dict(self.connection.tools)
 
     def default_subscription(self) -> Subscription:
         """The one behind read(), latest() and states(); made now when there is none."""

@@ -21,7 +21,7 @@ from .errors import (
 )
 from .leases import LeaseKeeper
 from .link import Link, make_request
-from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket
+from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket, ToolPacket
 from .scene import Event, Scene
 from .state import ClockEstimate, VerdictLog
 
@@ -64,6 +64,7 @@ class Connection:
         self._events = collections.deque(maxlen=EVENTS_KEPT)
         self._pending = {}
         self._answered_ping_ns = 0  # send time of the newest ping that was answered
+        self.tools = {}  # newest TOOL of each tool that a device holds (subscribe with tools=True)
         self.granted_tick = None  # lockstep on a link with faults: up to where the server has run; None: its links are sound
         self._arrivals = collections.OrderedDict()  # tick -> when its state had arrived complete; the last few
         self._states_received = 0
@@ -279,6 +280,8 @@ class Connection:
                     self._take_granted(GrantedPacket.FromString(payload))
                 elif kind == wire.SHADOW:
                     self._take_shadow(ShadowPacket.FromString(payload))
+                elif kind == wire.TOOL:
+                    self._take_tool(ToolPacket.FromString(payload))
                 else:
                     self._take_pong(Pong.FromString(payload), received_ns)
             except DecodeError:
@@ -288,6 +291,12 @@ class Connection:
         with self.lock:
             if packet.scene_epoch == self.scene.scene_epoch:
                 self.granted_tick = packet.tick
+                self.changed.notify_all()
+
+    def _take_tool(self, packet):
+        with self.lock:
+            if packet.scene_epoch == self.scene.scene_epoch:
+                self.tools[packet.tool] = packet
                 self.changed.notify_all()
 
     def _take_shadow(self, packet):

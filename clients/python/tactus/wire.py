@@ -18,7 +18,7 @@ COMMAND_ROWS_MAX = 64
 DEADLINE_CAP_S = 0.2
 REPLAY_WINDOW = 64
 
-STATE, COMMAND, PING, PONG, GRANT, SHADOW, GRANTED = 1, 2, 3, 4, 5, 6, 7
+STATE, COMMAND, PING, PONG, GRANT, SHADOW, GRANTED, DEVICE, TOOL = 1, 2, 3, 4, 5, 6, 7, 8, 9
 
 _HEADER = struct.Struct("<2sBBIQ")
 _LENGTH = struct.Struct("<I")
@@ -128,7 +128,7 @@ def open_datagram(key: bytes, session: int, data: bytes):
         return "magic"
     if version != VERSION_MAJOR:
         return "version"
-    if not STATE <= kind <= GRANTED:
+    if not STATE <= kind <= TOOL:
         return "type"
     if its_session != session:
         return "session"

@@ -8,7 +8,7 @@ import type { Connection } from "../src/connection";
 import { modesOf, rangeOf, unitOf } from "../src/joints";
 import { Lease } from "../src/leases";
 import { unitParts, withNormals } from "../src/scene";
-import { Series, shown, ticks, upTo } from "../src/series";
+import { atLeast, Series, shown, ticks, upTo, windowOf } from "../src/series";
 import { length, limited, OMEGA_RAD_PER_S, springForce, turnTorque, type Vec } from "../src/spring";
 import { contactsEvery } from "../src/thinning";
 
@@ -134,4 +134,14 @@ test("a lease is renewed by states alone, where timers wait, and not more often 
   } finally {
     performance.now = real;
   }
+});
+
+test("no axis of time is without width, however few the samples and deep the zoom", () => {
+  for (const [from, to] of [[1, 1], [17.1, 17.1 + 1e-15], [NaN, NaN], [2, 1]]) {
+    const [a, b] = atLeast(from, to, 0.01);
+    assert.ok(b - a >= 0.0099, `${from}..${to}: ${a}..${b}`);
+  }
+  assert.deepEqual(atLeast(1, 3, 0.01), [1, 3]);
+  assert.deepEqual(windowOf(8.3, 8.3, 20), { min: 7.800000000000001, max: 8.3 });
+  assert.deepEqual(windowOf(0, 50, 20), { min: 30, max: 50 });
 });

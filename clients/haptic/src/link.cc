@@ -1,0 +1,141 @@
+#include "tactus/haptic/link.h"
+
+#include <chrono>
+#include <stdexcept>
+
+namespace tactus::haptic {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Link::Link(Client& client, Device& device, const LinkOptions& options)
+    : client_(client),
+      device_(device),
+      options_(options),
+      deadline_(static_cast<std::int64_t>(1e9 / device.capabilities().rate_hz)) {
+  if (const std::string problem = device_.open(); !problem.empty()) throw std::runtime_error(problem);
+  const Capabilities c = device_.capabilities();
+  if (const std::string fault = fault_in(c); !fault.empty()) throw std::runtime_error(fault);
+  client_.claim({"tool/" + options.tool});
+  v1::AttachTool request;
+  request.set_tool(options.tool);
+  fill(c, *request.mutable_device());
+  request.set_mode(static_cast<v1::ToolMode>(options.mode));
+  request.set_position_scale(options.position_scale);
+  request.set_stiffness_n_per_m(options.stiffness);
+  request.set_watchdog_s(options.watchdog_s);
+  request.set_reach_m(options.reach);
+  attached_ = client_.attach_tool(request);
+  epoch_ = client_.epoch();
+  loop_ = std::make_unique<Loop>(loop_options(c, attached_, options_));
+  client_.on_tool([this](const v1::ToolPacket& packet, std::int64_t) {
+    if (packet.subscription() != 0 || packet.tool() != attached_.tool()) return;
+    ToolMessage message;
+    if (!read(packet, message)) return;
+    const std::lock_guard lock(m_);
+    if (arrived_.size() < 256) arrived_.push_back(std::move(message));
+  });
+  if (options_.engage) wish_ = 1;
+  thread_ = std::thread([this] { run(); });
+}
+
+// Ramps down, then lets go of everything.
+Link::~Link() {
+  let_go();
+  const auto patience = Clock::now() + std::chrono::milliseconds(200);
+  while (Clock::now() < patience && (status().device_bits & (kEngaged | kRampOut)) != 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  stop_ = true;
+  thread_.join();
+  device_.close();
+  client_.on_tool(nullptr);
+  try {
+    client_.detach_tool(attached_.tool());
+  } catch (const client::Error&) {  // the link is gone, and with it the lease
+  }
+}
+
+void Link::engage() {
+  const std::lock_guard lock(m_);
+  wish_ = 1;
+}
+
+void Link::let_go() {
+  const std::lock_guard lock(m_);
+  wish_ = -1;
+}
+
+LinkStatus Link::status() const {
+  const std::lock_guard lock(m_);
+  return status_;
+}
+
+void Link::set_after_cycle(std::function<void()> call) {
+  const std::lock_guard lock(m_);
+  after_cycle_ = std::move(call);
+}
+
+void Link::run() {
+  const auto period = static_cast<std::int64_t>(1e9 / device_.capabilities().rate_hz);
+  std::int64_t due = now() + period, last = due;
+  while (!stop_) {
+    std::this_thread::sleep_until(Clock::time_point(std::chrono::nanoseconds(due)));
+    const std::int64_t start = now();
+    const auto cycles = static_cast<int>(std::max<std::int64_t>(1, (start - last + period / 2) / period));
+    last = start;
+    cycle(cycles);
+    due = deadline_.next(due, start, now());
+  }
+}
+
+void Link::cycle(int cycles) {
+  std::vector<ToolMessage> arrived;
+  int wish = 0;
+  std::function<void()> after;
+  {
+    const std::lock_guard lock(m_);
+    arrived.swap(arrived_);
+    std::swap(wish, wish_);
+    after = after_cycle_;
+  }
+  if (wish > 0) loop_->engage();
+  if (wish < 0) loop_->let_go();
+  for (const ToolMessage& message : arrived) loop_->receive(message);
+  Reading reading;
+  if (device_.read(reading) == Status::lost) {
+    loop_->let_go();
+    reading.X_DH.p.setConstant(std::nan(""));
+  }
+  const Wrench force = loop_->step(reading, cycles);
+  device_.write(force);
+  thread_local v1::DevicePacket packet;
+  fill(loop_->message(), epoch_, attached_.tool(), packet);
+  const bool sent = static_cast<bool>(client_.send_device(packet));
+  const std::lock_guard lock(m_);
+  status_.device_bits = loop_->bits();
+  status_.tool_bits = loop_->tool().bits;
+  status_.reason = loop_->reason();
+  status_.X_WT = loop_->tool().X_WT;
+  status_.X_WR = loop_->message().X_WR;
+  status_.force = loop_->message().F_H;
+  status_.tool_force = loop_->tool().F_T;
+  status_.given = loop_->ledger().given();
+  status_.taken = loop_->ledger().taken();
+  status_.round_trip_s = loop_->round_trip();
+  status_.cycles = deadline_.cycles();
+  status_.missed = deadline_.missed();
+  status_.tools += arrived.size();
+  status_.send_failures += sent ? 0 : 1;
+  status_.late_us_p50 = deadline_.late_us(0.5);
+  status_.late_us_max = deadline_.late_us_max();
+  status_.stiffness = loop_->options().gains.stiffness;
+  if (after) after();
+}
+
+}  // namespace tactus::haptic

@@ -1,0 +1,148 @@
+#include "tactus/haptic/local_model.h"
+
+#include <algorithm>
+
+namespace tactus::haptic {
+namespace {
+
+constexpr int kSweepsMax = 200;
+constexpr double kTauMin = 0.020;  // of planes that move, in contact [s]
+constexpr double kYieldMax = 0.5;  // planes move no faster than this in contact [m/s]
+
+void tangents(const Vec3& n, Vec3& t1, Vec3& t2) {
+  const double sign = std::copysign(1.0, n.z()), a = -1.0 / (sign + n.z()), b = n.x() * n.y() * a;
+  t1 = Vec3(1.0 + sign * n.x() * n.x() * a, sign * b, -sign * n.x());
+  t2 = Vec3(b, sign + n.y() * n.y() * a, -n.y());
+}
+
+}  // namespace
+
+void LocalModel::place(const Pose& X_WT) {
+  X_WP_ = X_WT;
+  placed_ = true;
+  contact_ = false;
+  count_ = 0;
+}
+
+// A plane that was known goes to where it is now; in contact those that move go there slowly (NOTES: tau = max(8 age,
+// 20 ms)), and all go there over the time that passed between the messages.
+void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
+  if (!placed_) place(tool.X_WT);
+  std::array<Held, kPlanes> next;
+  int count = 0;
+  for (const Plane& plane : tool.planes) {
+    if (count == kPlanes) break;
+    Held h;
+    h.plane = plane;
+    h.offset = h.target = plane.n_W.dot(plane.p_W);
+    h.tau = plane.moving ? std::max(8 * age, kTauMin) : 0;
+    for (int i = 0; i < count_; ++i) {
+      const Held& old = held_[i];
+      if (old.plane.key != plane.key || old.plane.n_W.dot(plane.n_W) < 0.999) continue;
+      std::copy(old.impulse, old.impulse + 3, h.impulse);
+      if (!contact_) break;
+      // The old plane as the new one sees it: same reference point.
+      h.offset = old.offset + (plane.n_W - old.plane.n_W).dot(plane.p_W);
+      break;
+    }
+    h.rate = (h.target - h.offset) / std::max(interval, 1e-3);
+    next[count++] = h;
+  }
+  held_ = next;
+  count_ = count;
+}
+
+void LocalModel::move_planes(double period) {
+  for (int i = 0; i < count_; ++i) {
+    Held& h = held_[i];
+    double step = h.target - h.offset;
+    if (contact_) {
+      if (h.tau > 0) step *= period / (h.tau + period);
+      const double most = std::max(std::abs(h.rate), h.tau > 0 ? kYieldMax : 0.0) * period;
+      step = std::clamp(step, -most, most);
+      step = std::clamp(step, -kYieldMax * period, kYieldMax * period);
+    }
+    h.offset += step;
+  }
+}
+
+void LocalModel::set_row(Row& row, const Vec3& direction, const Vec3& arm, double gap, const Gains& gains) const {
+  row.lin = direction;
+  row.ang = arm.cross(direction);
+  row.gap = gap;
+  const double kt = std::max(gains.turn_stiffness, 1e-9);
+  row.response = 1 / gains.stiffness + row.ang.squaredNorm() / kt;
+}
+
+// Gauss-Seidel on the forces: motion = wish + M^-1 J^T f, gaps >= 0, |tangential| <= mu times the normal.
+void LocalModel::solve(const Motion& wish, const Gains& gains) {
+  const double kt = std::max(gains.turn_stiffness, 1e-9);
+  std::array<std::array<Row, 3>, kPlanes> rows;
+  Motion d = wish;
+  for (int i = 0; i < count_; ++i) {
+    const Held& h = held_[i];
+    const Vec3 arm = X_WP_.q * h.plane.c_T;
+    Vec3 t1, t2;
+    tangents(h.plane.n_W, t1, t2);
+    set_row(rows[i][0], h.plane.n_W, arm, h.plane.n_W.dot(X_WP_.p + arm) - h.offset, gains);
+    set_row(rows[i][1], t1, arm, 0, gains);
+    set_row(rows[i][2], t2, arm, 0, gains);
+    for (int k = 0; k < 3; ++k) {
+      rows[i][k].force = h.plane.mu > 0 || k == 0 ? h.impulse[k] : 0;
+      d.p += rows[i][k].force / gains.stiffness * rows[i][k].lin;
+      d.phi += rows[i][k].force / kt * rows[i][k].ang;
+    }
+  }
+  for (int sweep = 0; sweep < kSweepsMax; ++sweep) {
+    double change = 0, largest = 1e-9;
+    for (int i = 0; i < count_; ++i) {
+      for (int k = 0; k < 3; ++k) {
+        Row& row = rows[i][k];
+        const double mu = held_[i].plane.mu;
+        if (k > 0 && mu <= 0) continue;
+        const double old = row.force;
+        const double limit = mu * rows[i][0].force;
+        double next = old - (row.gap + row.lin.dot(d.p) + row.ang.dot(d.phi)) / row.response;
+        next = k == 0 ? std::max(0.0, next) : std::clamp(next, -limit, limit);
+        const double step = next - old;
+        row.force = next;
+        d.p += step / gains.stiffness * row.lin;
+        d.phi += step / kt * row.ang;
+        change = std::max(change, std::abs(step));
+        largest = std::max(largest, std::abs(next));
+      }
+    }
+    if (change <= 1e-9 * largest) break;
+  }
+  contact_ = false;
+  for (int i = 0; i < count_; ++i) {
+    for (int k = 0; k < 3; ++k) held_[i].impulse[k] = rows[i][k].force;
+    contact_ = contact_ || rows[i][0].force > 0;
+  }
+  moved_ = d;
+}
+
+Wrench LocalModel::step(const Pose& X_WR, const Twist& V_WR, const Gains& gains, double period) {
+  if (!placed_ || !(gains.stiffness > 0)) return {};
+  move_planes(period);
+  const Pose before = X_WP_;
+  const Motion wish = motion(X_WP_, X_WR);
+  solve(wish, gains);
+  X_WP_.p += moved_.p;
+  X_WP_.q = rotated(moved_.phi, X_WP_.q);
+  if (!contact_) {
+    X_WP_ = X_WR;
+    return {};
+  }
+  const Motion went = motion(before, X_WP_);
+  Wrench F;
+  F.force = gains.stiffness * (X_WP_.p - X_WR.p) + gains.damping * (went.p / period - V_WR.v);
+  F.torque = gains.turn_stiffness * turn(X_WR.q, X_WP_.q) + gains.turn_damping * (went.phi / period - V_WR.w);
+  return F;
+}
+
+double LocalModel::stored(const Pose& X_WR, const Gains& gains) const {
+  return 0.5 * gains.stiffness * (X_WP_.p - X_WR.p).squaredNorm() + gains.turn_stiffness * turn_energy(X_WR.q, X_WP_.q);
+}
+
+}  // namespace tactus::haptic

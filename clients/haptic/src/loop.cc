@@ -1,0 +1,288 @@
+#include "tactus/haptic/loop.h"
+
+#include <algorithm>
+
+namespace tactus::haptic {
+namespace {
+
+constexpr std::uint32_t kToolLost = 8;  // proto ToolBit
+
+Vec3 cut(const Vec3& x, double limit, bool& acted) {
+  const double length = x.norm();
+  if (!(length > limit)) return x;
+  acted = true;
+  return x * (limit / length);
+}
+Vec3 follow(const Vec3& from, const Vec3& to, double most, bool& acted) {
+  const Vec3 step = to - from;
+  const double length = step.norm();
+  if (!(length > most)) return to;
+  acted = true;
+  return from + step * (most / length);
+}
+Gate::Options gate_options(const LoopOptions& o) {
+  Gate::Options out;
+  out.period = o.period;
+  out.mass = o.mass;
+  out.inertia = o.inertia;
+  return out;
+}
+
+}  // namespace
+
+const char* mode_name(Mode mode) {
+  switch (mode) {
+    case Mode::local:
+      return "local";
+    case Mode::direct:
+      return "direct";
+    case Mode::wave:
+      return "wave";
+  }
+  return "?";
+}
+
+double passive_stiffness(double damping, double period, double delay, double share) {
+  return share * damping / (0.5 * period + delay);
+}
+
+Gains choose_gains(const Capabilities& c, double share) {
+  const double T = 1 / c.rate_hz;
+  Gains g;
+  g.stiffness = c.damping > 0 ? passive_stiffness(c.damping, T, c.delay_s, share) : c.stiffness_max;
+  if (c.stiffness_max > 0) g.stiffness = std::min(g.stiffness, c.stiffness_max);
+  g.damping = 0.2 * c.damping;
+  if (c.damping_max > 0) g.damping = std::min(g.damping, c.damping_max);
+  if (c.axes_actuated == 6) {
+    g.turn_stiffness =
+        c.turn_damping > 0 ? passive_stiffness(c.turn_damping, T, c.delay_s, share) : c.turn_stiffness_max;
+    if (c.turn_stiffness_max > 0) g.turn_stiffness = std::min(g.turn_stiffness, c.turn_stiffness_max);
+    g.turn_damping = 0.2 * c.turn_damping;
+  }
+  return g;
+}
+
+Loop::Loop(const LoopOptions& options) : options_(options), gate_(gate_options(options)) {}
+
+void Loop::engage() {
+  bits_ = kEngaged | kRampIn;
+  ++grip_;
+  ramp_ = 0;
+  anchored_ = has_tool_ = false;
+  silent_s_ = 0;
+  reason_.clear();
+  playout_.clear();
+  out_.wave.fill(0);
+  last_law_ = {};
+  round_trip_peak_ = 0;
+}
+
+void Loop::let_go() {
+  if (engaged()) stop(0, "");
+}
+
+void Loop::stop(std::uint32_t bit, const char* why) {
+  if (!engaged()) return;
+  bits_ = (bits_ & ~(kEngaged | kRampIn)) | kRampOut | bit;
+  reason_ = why;
+  // What is left is a spring of its own, without a step: from where the last force comes.
+  const Gains& g = options_.gains;
+  X_WRest_ = X_WR_;
+  if (g.stiffness > 0) X_WRest_.p += last_law_.force / g.stiffness;
+  if (g.turn_stiffness > 0) X_WRest_.q = rotated(last_law_.torque / g.turn_stiffness, X_WR_.q);
+}
+
+void Loop::receive(const ToolMessage& tool) {
+  if (tool.grip != grip_ || !engaged()) return;  // of an earlier engagement
+  if (options_.mode == Mode::wave) playout_.push(tool.tick, out_.sample, tool.wave);
+  if (has_tool_ && tool.tick <= tool_.tick) return;
+  const double interval =
+      has_tool_ ? options_.period * static_cast<double>(std::max<std::uint64_t>(1, out_.sample - tick_cycle_)) : 0;
+  tool_ = tool;
+  has_tool_ = true;
+  tick_cycle_ = out_.sample;
+  silent_s_ = 0;
+  if ((tool.bits & kToolLost) != 0) stop(kLinkLost, "the server's watchdog let go: it had no word from here");
+  if (tool.sample_echo > 0 && tool.sample_echo <= out_.sample)
+    round_trip_ = options_.period * static_cast<double>(out_.sample - tool.sample_echo);
+  const bool contact = local_.in_contact() || !last_law_.force.isZero(0);
+  round_trip_peak_ = contact ? std::max(round_trip_peak_, round_trip_)
+                             : std::max(round_trip_, round_trip_peak_ - 0.1 * options_.period);
+  gate_.set_round_trip(round_trip_peak_);
+  if (options_.active_scene && tool.declared > declared_seen_) gate_.declare(tool.declared - declared_seen_);
+  declared_seen_ = std::max(declared_seen_, tool.declared);
+  if (options_.mode == Mode::local) local_.receive(tool, round_trip_peak_, interval);
+}
+
+// False: no reading to go on with.
+bool Loop::check(const Reading& r, double dt) {
+  const bool finite = is_finite(r.X_DH.p) && is_finite(r.X_DH.q) && (!r.has_velocity || is_finite(r.V_DH.v)) &&
+                      (!r.has_velocity || is_finite(r.V_DH.w));
+  if (!finite) {
+    stop(kDeviceFault, "the device's reading is not finite");
+    return false;
+  }
+  const double norm = r.X_DH.q.norm();
+  if (!(norm > 0.9 && norm < 1.1)) {
+    stop(kDeviceFault, "the device's orientation is no unit quaternion");
+    return false;
+  }
+  if (!seen_) return true;
+  const Motion went = motion(X_DH_, r.X_DH);
+  if (went.p.norm() > options_.speed_max * dt || went.phi.norm() > options_.turn_speed_max * dt ||
+      (r.has_velocity && (r.V_DH.v.norm() > options_.speed_max || r.V_DH.w.norm() > options_.turn_speed_max)))
+    stop(kDeviceFault, "the device's pose jumped: faster than speed_max");
+  return true;
+}
+
+void Loop::watch(int cycles) {
+  silent_s_ += options_.period * cycles;
+  if (engaged() && silent_s_ > options_.watchdog_s + (has_tool_ ? 0 : 0.5)) stop(kLinkLost, "no word from the server");
+  if (engaged() && options_.period * cycles > std::max(options_.watchdog_s, 3 * options_.period))
+    stop(kStalled, "the device's own loop stood still");
+  if (engaged() && has_tool_) {
+    ramp_ = std::min(1.0, ramp_ + options_.period / options_.ramp_in_s);
+    if (ramp_ >= 1) bits_ &= ~kRampIn;
+  } else if ((bits_ & kRampOut) != 0) {
+    ramp_ = std::max(0.0, ramp_ - options_.period * cycles / options_.ramp_out_s);
+    if (ramp_ <= 0) bits_ &= ~kRampOut;
+  }
+}
+
+void Loop::anchor(const Reading& reading) {
+  X_anchor_D_ = reading.X_DH;
+  X_anchor_W_ = options_.mode == Mode::local && anchored_ ? local_.proxy() : tool_.X_WT;
+  if (options_.mode == Mode::local) local_.place(X_anchor_W_);
+  if (options_.mode == Mode::local) local_.receive(tool_, round_trip_, 0);
+  anchored_ = true;
+}
+
+// The handle's pose and rate as the tool's: turned into the world, scaled, from the anchor on.
+void Loop::map() {
+  const Quat& q = options_.q_WD;
+  X_WR_.p = X_anchor_W_.p + options_.position_scale * (q * (X_DH_.p - X_anchor_D_.p));
+  X_WR_.q = (q * (X_DH_.q * X_anchor_D_.q.conjugate()) * q.conjugate()) * X_anchor_W_.q;
+  X_WR_.q.normalize();
+  V_WR_ = {options_.position_scale * (q * V_DH_.v), q * V_DH_.w};
+}
+
+double Loop::share_by_age() const {
+  // K = 0.9 (0.8 b + 0.8 B_local) / (T/2 + age), against the stiffness asked for.
+  const double b = 0.8 * (options_.damping + options_.local_damping);
+  const double k = passive_stiffness(b, options_.period, round_trip_peak_, 0.9);
+  const double asked = options_.gains.stiffness * options_.position_scale * options_.position_scale;
+  return asked > 0 ? std::min(1.0, k / asked) : 1.0;
+}
+
+// F = b x' - sqrt(2 b) v on the tool's side; u = sqrt(2 b) x' - v goes out.
+Wrench Loop::wave_law() {
+  std::array<double, 6> in{};
+  playout_.advance(out_.sample, in);
+  const double b = options_.wave_impedance, bt = options_.turn_impedance, T = options_.period;
+  const Vec3 v(in[0] / T, in[1] / T, in[2] / T), w(in[3] / T, in[4] / T, in[5] / T);
+  const double s = std::sqrt(2 * b), st = std::sqrt(2 * bt);
+  const Vec3 u = s * V_WR_.v - v, ut = st * V_WR_.w - w;
+  for (int i = 0; i < 3; ++i) {
+    out_.wave[i] += T * u[i];
+    out_.wave[3 + i] += T * ut[i];
+  }
+  return {-b * V_WR_.v + s * v, -bt * V_WR_.w + st * w};
+}
+
+// What the hand should be given, in W, at the tool's scale.
+Wrench Loop::law() {
+  switch (options_.mode) {
+    case Mode::local:
+      return local_.step(X_WR_, V_WR_, options_.gains, options_.period);
+    case Mode::direct: {
+      const Wrench damped{options_.local_damping * V_WR_.v, options_.turn_local_damping * V_WR_.w};
+      const bool touched = !tool_.F_T.force.isZero(0) || !tool_.F_T.torque.isZero(0);
+      return -1.0 * tool_.F_T - (touched ? 1.0 : 0.0) * damped;
+    }
+    case Mode::wave:
+      return wave_law();
+  }
+  return {};
+}
+
+Wrench Loop::rest_law() const {
+  const Gains& g = options_.gains;
+  const Motion away = motion(X_WR_, X_WRest_);
+  return {g.stiffness * away.p - g.damping * V_WR_.v, g.turn_stiffness * away.phi - g.turn_damping * V_WR_.w};
+}
+
+// Ramp, limits, slew, gate; W -> D.
+Wrench Loop::staged(const Wrench& F_W) {
+  const Quat back = options_.q_WD.conjugate();
+  const double s = ramp_ * options_.position_scale;
+  bool limited = false, slewed = false;
+  Wrench F{cut(back * (s * F_W.force), options_.force_limit, limited),
+           cut(back * (ramp_ * F_W.torque), options_.torque_limit, limited)};
+  F.force = follow(held_.force, F.force, options_.slew * options_.period, slewed);
+  F.torque = follow(held_.torque, F.torque, options_.turn_slew * options_.period, slewed);
+  bits_ &= ~(kForceLimited | kSlewLimited | kGateActed);
+  if (limited) bits_ |= kForceLimited;
+  if (slewed) bits_ |= kSlewLimited;
+  if (options_.gate) {
+    F = gate_.limit(F, V_DH_);
+    if (gate_.acted()) bits_ |= kGateActed;
+  }
+  return F;
+}
+
+Wrench Loop::step(const Reading& reading, int cycles) {
+  ++out_.sample;
+  const double dt = options_.period * std::max(1, cycles);
+  const bool usable = check(reading, dt);
+  if (usable) {
+    if (seen_) {
+      const Motion went = motion(X_DH_, reading.X_DH);
+      ledger_.add(held_, went);
+      gate_.add(held_, went);
+      V_DH_ = {went.p / dt, went.phi / dt};
+    }
+    X_DH_ = reading.X_DH;
+    seen_ = true;
+  }
+  watch(cycles);
+  if (!usable || (idle() && held_.force.isZero(0) && held_.torque.isZero(0))) {
+    bits_ &= idle() ? ~0u : ~(kForceLimited | kSlewLimited | kGateActed);
+    held_ = usable ? Wrench{} : staged({});
+    if (!usable) held_ = ramp_ > 0 ? held_ : Wrench{};
+    fill_message(reading);
+    return held_;
+  }
+  const bool clutched = (reading.buttons & 1) != 0;
+  if (engaged() && has_tool_ && (!anchored_ || (!clutched && (bits_ & kClutched) != 0))) {
+    if (anchored_) bits_ |= kRampIn, ramp_ = 0;
+    anchor(reading);
+  }
+  bits_ = clutched ? bits_ | kClutched : bits_ & ~kClutched;
+  Wrench wanted;
+  if (anchored_ && !clutched) {
+    map();
+    wanted = engaged() || options_.mode == Mode::local ? law() : rest_law();
+    if (engaged()) last_law_ = wanted;
+  } else {
+    V_WR_ = {};
+  }
+  held_ = staged(wanted);
+  fill_message(reading);
+  return held_;
+}
+
+void Loop::fill_message(const Reading& reading) {
+  out_.tick_echo = tool_.tick;
+  out_.grip = engaged() ? grip_ : 0;
+  out_.X_WR = X_WR_;
+  out_.V_WR = V_WR_;
+  out_.stiffness_share = options_.mode == Mode::direct ? share_by_age() : 1.0;
+  out_.F_H = {options_.q_WD * held_.force, options_.q_WD * held_.torque};
+  out_.given = ledger_.given();
+  out_.taken = ledger_.taken();
+  out_.bits = bits_ | (anchored_ && engaged() ? kAnchored : 0u);
+  out_.buttons = reading.buttons;
+  out_.round_trip_s = round_trip_;
+}
+
+}  // namespace tactus::haptic

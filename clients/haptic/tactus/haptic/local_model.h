@@ -1,0 +1,53 @@
+// The contact model that lives beside the device: a 6-DOF god-object (Zilles & Salisbury 1995; Ortega, Redon &
+// Coquillart 2007) against planes that the server sends before there is contact. The proxy is where the tool would be:
+// nearest to the device's reference in the metric of the coupling's stiffness, on the right side of every plane, with
+// Coulomb friction. So the force does not depend on the link's delay.
+#pragma once
+
+#include <array>
+
+#include "tactus/haptic/messages.h"
+
+namespace tactus::haptic {
+
+class LocalModel {
+ public:
+  static constexpr int kPlanes = 12;
+
+  // From here on: the tool as the server has it.
+  void place(const Pose& X_WT);
+  // Planes of a newer tick. age: round trip [s]; interval: to the message before [s].
+  void receive(const ToolMessage& tool, double age, double interval);
+  // One period: the wrench on the device, K (proxy - reference) + B (its rate), in W at the reference.
+  Wrench step(const Pose& X_WR, const Twist& V_WR, const Gains& gains, double period);
+  const Pose& proxy() const { return X_WP_; }
+  bool in_contact() const { return contact_; }
+  // Elastic energy between proxy and reference [J].
+  double stored(const Pose& X_WR, const Gains& gains) const;
+
+ private:
+  struct Held {
+    Plane plane;
+    double offset = 0, target = 0, rate = 0;  // n . p of the plane: now, to be reached, per second
+    double tau = 0;                           // of moving planes in contact [s]
+    double impulse[3] = {0, 0, 0};            // normal and tangential force, for the next start [N]
+    bool kept = false;
+  };
+  struct Row {
+    Vec3 lin, ang;   // the row of the Jacobian
+    double gap = 0;  // before the motion
+    double response = 0;
+    double force = 0;
+  };
+  void move_planes(double period);
+  void solve(const Motion& wish, const Gains& gains);
+  void set_row(Row& row, const Vec3& direction, const Vec3& arm, double gap, const Gains& gains) const;
+
+  Pose X_WP_;
+  bool placed_ = false, contact_ = false;
+  std::array<Held, kPlanes> held_;
+  int count_ = 0;
+  Motion moved_;  // of the proxy, found by solve()
+};
+
+}  // namespace tactus::haptic

@@ -1,0 +1,61 @@
+// The energy ledger of the motor's port and the gate that keeps it: what the motor gives out it must have taken in
+// before. papers: Hannaford & Ryu 2002 (time-domain passivity); the order of the terms decides the sign (README).
+#pragma once
+
+#include "tactus/haptic/types.h"
+
+namespace tactus::haptic {
+
+// E = sum F_held (x[k+1] - x[k]): the force that really acted, times the motion under it.
+class Ledger {
+ public:
+  // The wrench `held` acted while the handle moved so. Call before the next wrench is computed.
+  void add(const Wrench& held, const Motion& moved) {
+    const double e = work(held, moved);
+    net_ += e;
+    if (e > 0) given_ += e;
+    if (e < 0) taken_ -= e;
+    if (net_ < low_) low_ = net_;
+    if (net_ - low_ > draw_up_) draw_up_ = net_ - low_;
+  }
+  // A quiet moment in free space: storage that is left over is no bank for later.
+  void restart() { low_ = net_; }
+  double net() const { return net_; }          // given out less taken in [J]
+  double given() const { return given_; }      // [J]
+  double taken() const { return taken_; }      // [J]
+  double draw_up() const { return draw_up_; }  // largest rise of net above its least value so far [J]
+
+ private:
+  double net_ = 0, given_ = 0, taken_ = 0, low_ = 0, draw_up_ = 0;
+};
+
+// When the wrench drives the motion (power > 0) it is cut so that one period gives out no more than the bank holds:
+// |u| (|v| + v0 + |u| T / m) T <= bank. The bank is what was absorbed; it is emptied after a while without force.
+class Gate {
+ public:
+  struct Options {
+    double period = 1e-3;      // T [s]
+    double speed = 2e-3;       // v0: what a velocity estimate may miss [m/s]
+    double turn_speed = 0.05;  // the same [rad/s]
+    double mass = 0;           // of the handle: how far a force gets it going within the period; 0: not known
+    double inertia = 0;        // [kg m^2]
+    double forget_s = 0.060;   // without force for so long, plus the round trip: the bank is emptied
+  };
+  explicit Gate(const Options& options) : o_(options) {}
+
+  void add(const Wrench& held, const Motion& moved);
+  // What the world says it gives by itself (robots, motors): may be given out, too.
+  void declare(double energy) { bank_ += energy; }
+  Wrench limit(const Wrench& wanted, const Twist& V);
+  void set_round_trip(double seconds) { round_trip_ = seconds; }
+  double bank() const { return bank_; }    // [J]; below zero: owed
+  bool acted() const { return acted_; }    // the last limit() cut
+  double scale() const { return scale_; }  // by what
+
+ private:
+  Options o_;
+  double bank_ = 0, round_trip_ = 0, quiet_s_ = 0, scale_ = 1;
+  bool acted_ = false;
+};
+
+}  // namespace tactus::haptic

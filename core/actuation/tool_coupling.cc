@@ -1,0 +1,209 @@
+#include "core/actuation/tool_coupling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace tactus {
+namespace {
+
+// sin(angle) times the axis of the turn from a to b, in W: gradient of the torsion spring's potential 1 - cos(angle).
+Vec3 turn(const Quat& a, const Quat& b) noexcept {
+  const Quat d = b * a.conjugate();
+  return 2 * d.w() * d.vec();
+}
+double turn_energy(const Quat& a, const Quat& b) noexcept {
+  return 2 * (b * a.conjugate()).vec().squaredNorm();
+}
+Vec3 small_turn(const Quat& a, const Quat& b) noexcept {
+  const Quat d = b * a.conjugate();
+  return (d.w() < 0 ? -2.0 : 2.0) * d.vec();
+}
+bool cut(Vec3& x, double limit) noexcept {
+  const double length = x.norm();
+  if (!(length > limit)) return false;
+  x *= limit / length;
+  return true;
+}
+
+}  // namespace
+
+ToolGains bearable_gains(const Model& model, BodyIndex body, const Pose& X_BT, const ToolGains& wanted, double h,
+                         bool& limited) noexcept {
+  const Body& b = model.bodies[body];
+  // The least moment of inertia is at least det / (trace / 2)^2: no eigenvalues needed.
+  const double half_trace = 0.5 * b.I_BBcm.trace();
+  const double inertia = half_trace > 0 ? b.I_BBcm.determinant() / (half_trace * half_trace) : 0.0;
+  const double arm2 = (X_BT.p - b.p_BBcm).squaredNorm();
+  const double mass = inertia > 0 && b.mass > 0 ? 1 / (1 / b.mass + arm2 / inertia) : b.mass;
+  ToolGains out;
+  out.stiffness = std::min(wanted.stiffness, 0.25 * mass / (h * h));
+  out.damping = std::min(wanted.damping, mass / (3 * h));
+  out.turn_stiffness = std::min(wanted.turn_stiffness, 0.25 * inertia / (h * h));
+  out.turn_damping = std::min(wanted.turn_damping, inertia / (3 * h));
+  limited = out.stiffness < wanted.stiffness || out.damping < wanted.damping ||
+            out.turn_stiffness < wanted.turn_stiffness || out.turn_damping < wanted.turn_damping;
+  return out;
+}
+
+void ToolCoupling::engage(const ToolSettings& settings, const Model& model, const State& state) noexcept {
+  TACTUS_ASSERT(settings.body < model.bodies.size());
+  TACTUS_ASSERT(settings.gains.stiffness >= 0 && settings.gains.damping >= 0);
+  settings_ = settings;
+  asked_ = settings.gains;
+  bool limited = false;
+  settings_.gains = bearable_gains(model, settings.body, settings.X_BT, settings.gains, model.step, limited);
+  X_WR_ = body_pose(model, state, settings.body) * settings.X_BT;
+  V_WR_ = {};
+  input_ = {};
+  input_.X_WR = X_WR_;
+  bits_ = kToolEngaged | kToolRampIn | (limited ? kToolGainsLimited : 0u);
+  silent_ticks_ = 0;
+  ramp_in_left_ = settings_.ramp_in_ticks;
+  ramp_left_ = settings_.ramp_ticks;
+  share_ = 1;
+  report_ = {};
+}
+
+void ToolCoupling::let_go() noexcept {
+  if (!engaged()) return;
+  bits_ = (bits_ & ~(kToolEngaged | kToolRampIn)) | kToolRampOut;
+  ramp_left_ = settings_.ramp_ticks;
+}
+
+void ToolCoupling::watch(bool fresh) noexcept {
+  silent_ticks_ = fresh ? 0 : silent_ticks_ + 1;
+  if (engaged() && silent_ticks_ > settings_.watchdog_ticks) {
+    let_go();
+    bits_ |= kToolLost;
+  }
+  if (engaged()) {
+    if (ramp_in_left_ > 0) --ramp_in_left_;
+    if (ramp_in_left_ == 0) bits_ &= ~kToolRampIn;
+  } else if ((bits_ & kToolRampOut) != 0) {
+    if (ramp_left_ > 0) --ramp_left_;
+    if (ramp_left_ == 0) bits_ &= ~kToolRampOut;
+  }
+}
+
+// The reference goes where the device's side says, but no faster than it may; when silent, it stands.
+void ToolCoupling::move_reference(double h) noexcept {
+  Vec3 step = input_.X_WR.p - X_WR_.p, turned = small_turn(X_WR_.q, input_.X_WR.q);
+  const bool slow = cut(step, settings_.speed_limit * h), lazy = cut(turned, settings_.turn_speed_limit * h);
+  if (slow || lazy) bits_ |= kToolSpeedLimited;
+  X_WR_.p += step;
+  X_WR_.q = lazy ? rotate_by(turned, X_WR_.q) : input_.X_WR.q;
+  V_WR_ = input_.V_WR;
+  if (silent_ticks_ > 0) V_WR_ = {};
+  if (cut(V_WR_.v, settings_.speed_limit) || cut(V_WR_.w, settings_.turn_speed_limit)) bits_ |= kToolSpeedLimited;
+}
+
+// b r + F = sqrt(2 b) u with F = K e + B (r - v) at the end of the tick: the reference velocity that the wave asks for.
+void ToolCoupling::play_wave(const ToolGains& gains, double h) noexcept {
+  const Pose& X_WT = report_.X_WT;
+  const double b = settings_.wave_impedance, bt = settings_.turn_impedance;
+  const Vec3 r =
+      (std::sqrt(2 * b) * input_.wave_v - gains.stiffness * (X_WR_.p - X_WT.p) + gains.damping * report_.V_WT.v) /
+      (b + gains.damping + gains.stiffness * h);
+  const Vec3 s = (std::sqrt(2 * bt) * input_.wave_w - gains.turn_stiffness * turn(X_WT.q, X_WR_.q) +
+                  gains.turn_damping * report_.V_WT.w) /
+                 (bt + gains.turn_damping + gains.turn_stiffness * h);
+  V_WR_ = {s, r};
+  X_WR_.p += h * r;
+  X_WR_.q = rotate_by(h * s, X_WR_.q);
+}
+
+ToolGains ToolCoupling::gains_now() const noexcept {
+  double scale = 1;
+  if (ramp_in_left_ > 0) scale = 1.0 - static_cast<double>(ramp_in_left_) / settings_.ramp_in_ticks;
+  if (!engaged()) scale *= static_cast<double>(ramp_left_) / std::max(1u, settings_.ramp_ticks);
+  const ToolGains& g = settings_.gains;
+  const double k = scale * share_;
+  return {k * g.stiffness, scale * g.damping, k * g.turn_stiffness, scale * g.turn_damping};
+}
+
+// At rest the soft spring is slack, and the hand's force is the contact's; a delay t bears K = 0.1 m / t^2, B = 0.4 m /
+// t.
+SpatialForce ToolCoupling::slow_force(const Body& body, double delay) const noexcept {
+  const ToolGains now = gains_now();
+  const double scale = settings_.gains.damping > 0 ? now.damping / settings_.gains.damping : 0.0;  // of the ramps
+  const double half_trace = 0.5 * body.I_BBcm.trace();
+  const double inertia = half_trace > 0 ? body.I_BBcm.determinant() / (half_trace * half_trace) : 0.0;
+  const double k = 0.1 * body.mass / (delay * delay), b = 0.4 * body.mass / delay;
+  const double kt = 0.1 * inertia / (delay * delay), bt = 0.4 * inertia / delay;
+  const Vec3 pushed = input_.F_H_W.force / settings_.position_scale, twisted = input_.F_H_W.torque;
+  Vec3 p_WP = X_WR_.p;
+  Quat q_WP = X_WR_.q;
+  if (asked_.stiffness > 0) p_WP += pushed / asked_.stiffness;
+  if (asked_.turn_stiffness > 0) q_WP = rotate_by(twisted / asked_.turn_stiffness, q_WP);
+  SpatialForce F;
+  F.force = scale * (k * (p_WP - report_.X_WT.p) - b * report_.V_WT.v - pushed);
+  F.torque = scale * (kt * turn(report_.X_WT.q, q_WP) - bt * report_.V_WT.w - twisted);
+  return F;
+}
+
+SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, const State& state, const Vec3& gravity_W,
+                                double h, std::uint32_t slow_ticks) noexcept {
+  const Body& body = model.bodies[settings_.body];
+  const Pose X_WB = body_pose(model, state, settings_.body);
+  const SpatialVelocity V_WB = body_velocity(model, state, settings_.body);
+  report_.X_WT = X_WB * settings_.X_BT;
+  report_.V_WT = {V_WB.w, V_WB.v + V_WB.w.cross(X_WB.q * settings_.X_BT.p)};
+  bits_ &= ~(kToolForceLimited | kToolSpeedLimited);
+  if (input != nullptr && engaged()) input_ = *input;
+  watch(input != nullptr);
+  if (idle()) return rest();
+  // Lower gains fast (1 % a tick), raise them slowly (0.05 %): a gain that grows in contact gives energy.
+  const double wanted = std::clamp(input_.stiffness_share, 0.0, 1.0);
+  share_ = wanted < share_ ? std::max(wanted, share_ - 0.01) : std::min(wanted, share_ + 0.0005);
+  const ToolGains g = gains_now();
+  const Pose before = X_WR_;
+  if (settings_.mode == ToolMode::wave && engaged()) {
+    play_wave(g, h);
+  } else {
+    move_reference(h);
+  }
+  SpatialForce F;
+  F.force = g.stiffness * (X_WR_.p - report_.X_WT.p) + g.damping * (V_WR_.v - report_.V_WT.v);
+  F.torque = g.turn_stiffness * turn(report_.X_WT.q, X_WR_.q) + g.turn_damping * (V_WR_.w - report_.V_WT.w);
+  if (slow_ticks > 0 && settings_.mode == ToolMode::local) F = slow_force(body, 1.5 * slow_ticks * h);
+  const bool limited = cut(F.force, settings_.force_limit);
+  if (cut(F.torque, settings_.torque_limit) || limited) bits_ |= kToolForceLimited;
+  report_.scale = settings_.gains.stiffness > 0 ? g.stiffness / settings_.gains.stiffness : 0.0;
+  report_.stored = 0.5 * g.stiffness * (X_WR_.p - report_.X_WT.p).squaredNorm() +
+                   g.turn_stiffness * turn_energy(report_.X_WT.q, X_WR_.q);
+  account(before, F, h);
+  SpatialForce out = F;
+  out.torque += (report_.X_WT.p - X_WB * body.p_BBcm).cross(F.force);
+  if (settings_.carry_weight && body.mode == BodyMode::free) out.force -= body.mass * body.gravity_scale * gravity_W;
+  return out;
+}
+
+// Nothing acts; the report still says where the tool is.
+SpatialForce ToolCoupling::rest() noexcept {
+  report_.F_T_W = {};
+  report_.wave_v = report_.wave_w = Vec3::Zero();
+  report_.bits = bits_;
+  report_.scale = report_.stored = 0;
+  report_.input_age_ticks = silent_ticks_;
+  return {};
+}
+
+void ToolCoupling::account(const Pose& before, const SpatialForce& F, double h) noexcept {
+  report_.F_T_W = F;
+  report_.X_WR = X_WR_;
+  report_.bits = bits_;
+  report_.input_age_ticks = silent_ticks_;
+  // A jump D of the reference at extension e costs K (e + D / 2) D: the force of after it less half of what it added.
+  const Vec3 step = X_WR_.p - before.p, turned = small_turn(before.q, X_WR_.q);
+  const ToolGains g = gains_now();
+  report_.reference_work += (F.force - 0.5 * g.stiffness * step).dot(step) + F.torque.dot(turned);
+  report_.tool_work += h * (F.force.dot(report_.V_WT.v) + F.torque.dot(report_.V_WT.w));
+  report_.declared = std::max(report_.declared, -report_.tool_work);
+  const double b = settings_.wave_impedance, bt = settings_.turn_impedance;
+  report_.wave_v = (b * V_WR_.v - F.force) / std::sqrt(2 * b);
+  report_.wave_w = (bt * V_WR_.w - F.torque) / std::sqrt(2 * bt);
+}
+
+}  // namespace tactus

@@ -1,0 +1,117 @@
+// Devices come to hold tools, and let them go.
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "server/net/requests.h"
+#include "server/realtime/clock.h"
+
+namespace tactus::net {
+namespace {
+
+// Empty: fine.
+std::string fault_in(const v1::AttachTool& r) {
+  if (const std::string fault = net::fault_in(r.device()); !fault.empty()) return fault;
+  const auto outside = [](double x, double low, double high) { return x != 0 && !(x >= low && x <= high); };
+  if (!v1::ToolMode_IsValid(r.mode())) return fmt::format("mode is {}, expected 0..2", static_cast<int>(r.mode()));
+  if (outside(r.position_scale(), 1e-3, 1e3))
+    return fmt::format("position_scale is {}, expected 0.001..1000", r.position_scale());
+  if (outside(r.stiffness_n_per_m(), 1e-3, 1e6))
+    return fmt::format("stiffness_n_per_m is {}, expected 0.001..1e6", r.stiffness_n_per_m());
+  if (outside(r.watchdog_s(), 0.002, 0.2)) return fmt::format("watchdog_s is {}, expected 0.002..0.2", r.watchdog_s());
+  if (outside(r.reach_m(), 0.001, 1)) return fmt::format("reach_m is {}, expected 0.001..1", r.reach_m());
+  if (outside(r.deadband(), 0, 0.5)) return fmt::format("deadband is {}, expected 0..0.5", r.deadband());
+  return {};
+}
+
+void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t place, const v1::AttachTool& request,
+          double h, v1::ToolAttached& out) {
+  const ToolSettings& s = choice.settings;
+  out.set_tool(place);
+  out.set_body_id(entry.body);
+  out.set_mode(request.mode());
+  out.set_stiffness_n_per_m(choice.stiffness);
+  out.set_damping_n_s_per_m(choice.damping);
+  out.set_turn_stiffness_n_m_per_rad(choice.turn_stiffness);
+  out.set_turn_damping_n_m_s_per_rad(choice.turn_damping);
+  out.set_force_limit_n(choice.force_limit);
+  out.set_torque_limit_n_m(choice.torque_limit);
+  out.set_watchdog_s(h * s.watchdog_ticks);
+  out.set_ramp_s(h * s.ramp_ticks);
+  out.set_reach_m(choice.reach);
+  out.set_wave_impedance_n_s_per_m(s.wave_impedance);
+  out.set_turn_impedance_n_m_s_per_rad(s.turn_impedance);
+  out.set_deadband(request.deadband());
+  for (const std::string& note : choice.notes) out.add_notes(note);
+}
+
+void attach_tool(const Exchange& x, const v1::AttachTool& request) {
+  Hub& hub = x.hub();
+  if (request.scene_epoch() != hub.scene.epoch)
+    return x.error(v1::ERROR_STALE_EPOCH, "the scene has changed since; DescribeScene gives the present one");
+  Pose X_BT;
+  const BodyIndex body = hub.scene.find_tool(request.tool(), X_BT);
+  if (body == kNoBody)
+    return x.error(v1::ERROR_NOT_FOUND, fmt::format("no tool '{}' in scene '{}': name a free body or robot/link",
+                                                    request.tool(), hub.scene.name));
+  if (const std::string fault = fault_in(request); !fault.empty()) return x.error(v1::ERROR_BAD_VALUE, fault);
+  const Channel channel = hub.scene.tool_channel(body);
+  if (!hub.authority.holds(x.client(), channel, now_ns())) {
+    if (hub.authority.is_held(channel, now_ns()))
+      return x.error(v1::ERROR_LEASED_BY_OTHER,
+                     fmt::format("'{}' is held by {}: one device a tool", hub.scene.channel_name(channel),
+                                 hub.client_name(hub.authority.holder(channel))));
+    return x.error(v1::ERROR_NOT_LEASED,
+                   fmt::format("this needs the lease '{}': AcquireLease first", hub.scene.channel_name(channel)));
+  }
+  for (std::size_t i = 0; i < kTools; ++i) {
+    if (hub.tools[i].used && hub.tools[i].body == body)
+      return x.error(v1::ERROR_WRONG_STATE, fmt::format("'{}' is attached already: DetachTool first", request.tool()));
+  }
+  const std::uint32_t place = hub.tools.free_place();
+  if (place == kTools) return x.error(v1::ERROR_FULL, fmt::format("a server holds {} tools at most", kTools));
+  const auto choice = std::make_shared<ToolChoice>(choose(request, hub.options.haptic, hub.scene.model().step));
+  choice->settings.body = body;
+  choice->settings.X_BT = X_BT;
+  hub.tools.set(place, x.client(), body);
+  Command command;
+  command.kind = Command::Kind::attach_tool;
+  command.client = x.client();
+  command.epoch = hub.scene.epoch;
+  command.value = place;
+  command.tool = &choice->settings;
+  command.reach = choice->reach;
+  hub.tick.post(command, [x, choice, place, request](const Notice& notice) {
+    Hub& h = x.hub();
+    if (!notice.ok) {
+      h.tools.free(place);
+      return x.error(v1::ERROR_WRONG_STATE, "the place's last tool is still ramping to zero; try again in 0.1 s");
+    }
+    for (const std::string& note : choice->notes)
+      spdlog::info("device '{}' of {}: {}", request.device().name(), h.client_name(x.client()), note);
+    v1::Reply reply;
+    fill(*choice, h.tools[place], place, request, h.scene.model().step, *reply.mutable_tool_attached());
+    x.reply(std::move(reply));
+  });
+}
+
+void detach_tool(const Exchange& x, const v1::DetachTool& request) {
+  Hub& hub = x.hub();
+  if (!hub.tools.holds(request.tool(), x.client()))
+    return x.error(v1::ERROR_NOT_FOUND, fmt::format("tool {} is not this client's", request.tool()));
+  hub.tools.release(hub, hub.tools[request.tool()].body);
+  x.done();
+}
+
+}  // namespace
+
+bool serve_tool(const Exchange& x, const v1::Request& request) {
+  if (request.has_attach_tool()) attach_tool(x, request.attach_tool());
+  if (request.has_detach_tool()) detach_tool(x, request.detach_tool());
+  return request.has_attach_tool() || request.has_detach_tool();
+}
+
+}  // namespace tactus::net

@@ -1,0 +1,55 @@
+// Which client's device holds which tool, and with what: net's side of the tick's ToolDesk.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "haptic.pb.h"
+#include "server/net/haptic_options.h"
+#include "server/realtime/tool_desk.h"
+#include "server/session/authority.h"
+
+namespace tactus::net {
+
+struct Hub;
+
+// What a device gets, chosen from what it can and what was wished for.
+struct ToolChoice {
+  ToolSettings settings;
+  double reach = 0;
+  double stiffness = 0, damping = 0, turn_stiffness = 0, turn_damping = 0;  // for the client, at the tool
+  double force_limit = 0, torque_limit = 0;                                 // at the handle
+  std::vector<std::string> notes;
+};
+
+// Empty: fine. Otherwise which capability is wrong or contradicts which, and what is expected.
+[[nodiscard]] std::string fault_in(const v1::DeviceCapabilities& device);
+// The request must have been found sound. h: the tick [s].
+[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h);
+
+class ToolTable {
+ public:
+  struct Entry {
+    bool used = false;
+    ClientSlot client = 0;
+    BodyIndex body = kNoBody;
+  };
+  // kTools: no place is free.
+  [[nodiscard]] std::uint32_t free_place() const;
+  [[nodiscard]] const Entry& operator[](std::size_t i) const { return entries_[i]; }
+  void set(std::uint32_t place, ClientSlot client, BodyIndex body) { entries_[place] = {true, client, body}; }
+  void free(std::uint32_t place) { entries_[place] = {}; }
+  [[nodiscard]] bool holds(std::uint32_t place, ClientSlot client) const {
+    return place < kTools && entries_[place].used && entries_[place].client == client;
+  }
+  // The lease of a body's tool has ended: the coupling ramps to zero.
+  void release(Hub& hub, BodyIndex body);
+  void clear() { entries_ = {}; }
+
+ private:
+  std::array<Entry, kTools> entries_;
+};
+
+}  // namespace tactus::net

@@ -1,0 +1,154 @@
+#include "server/realtime/tool_desk.h"
+
+#include "core/check.h"
+
+namespace tactus {
+namespace {
+
+// How deep a tool may come within one tick before its contact answers [m]: less than half of a thin sheet.
+constexpr double kSlack = 0.25e-3;
+
+Pose pose_of(const std::array<double, 7>& x) noexcept {
+  return {Quat(x[3], x[4], x[5], x[6]), Vec3(x[0], x[1], x[2])};
+}
+
+}  // namespace
+
+void ToolDesk::attach(std::uint32_t index, const ToolSettings& settings, double reach) noexcept {
+  TACTUS_ASSERT(index < kTools);
+  tools_[index] = {};
+  tools_[index].attached = true;
+  tools_[index].settings = settings;
+  tools_[index].reach = reach;
+  tools_[index].coupling.set(settings);
+}
+
+void ToolDesk::detach(std::uint32_t index) noexcept {
+  if (!attached(index)) return;
+  tools_[index].leaving = true;
+  tools_[index].coupling.let_go();
+}
+
+void ToolDesk::clear() noexcept {
+  for (Tool& tool : tools_) tool = {};
+  row_count_ = applied_count_ = lost_now_ = 0;
+}
+
+void ToolDesk::drop_all() noexcept {
+  for (Tool& tool : tools_) {
+    if (!tool.attached) continue;
+    tool.coupling.drop();
+    tool.fresh = false;
+    if (tool.leaving) tool = {};
+  }
+  row_count_ = applied_count_ = lost_now_ = 0;
+}
+
+bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick) noexcept {
+  if (!attached(row.tool) || tools_[row.tool].leaving) return false;
+  Tool& tool = tools_[row.tool];
+  ++tool.samples;
+  if (row.grip != 0 && row.grip == tool.grip && tool.settings.mode == ToolMode::wave)
+    tool.playout.push(row.sample, tick, row.wave);
+  if (row.sample <= tool.device.sample) return false;
+  if (tool.device.sample > 0) tool.samples_lost += row.sample - tool.device.sample - 1;
+  tool.device = row;
+  tool.fresh = true;
+  return true;
+}
+
+// A new number of grip engages; zero lets go. After the watchdog has let go, the same number does nothing.
+void ToolDesk::engage_or_let_go(Tool& tool, const World& world) noexcept {
+  if (!tool.fresh || tool.leaving) return;
+  if (tool.device.grip == 0) {
+    tool.coupling.let_go();
+  } else if (tool.device.grip != tool.grip) {
+    tool.grip = tool.device.grip;
+    tool.coupling.engage(tool.settings, world.model(), world.state());
+    tool.playout.clear();
+    tool.wave.fill(0);
+    tool.input = {};
+    const Pose X_WT = body_pose(world.model(), world.state(), tool.settings.body) * tool.settings.X_BT;
+    tool.input.X_WR = X_WT;
+  }
+}
+
+// Null: nothing was heard in this tick.
+const ToolInput* ToolDesk::input_of(Tool& tool, std::uint64_t tick, double h) noexcept {
+  ToolInput& in = tool.input;
+  if (tool.settings.mode == ToolMode::wave) {
+    std::array<double, 6> played{};
+    tool.playout.advance(tick, played);
+    in.wave_v = Vec3(played[0], played[1], played[2]) / h;
+    in.wave_w = Vec3(played[3], played[4], played[5]) / h;
+  }
+  if (!tool.fresh) return nullptr;
+  const DeviceRow& d = tool.device;
+  if ((d.bits & kDeviceAnchored) != 0) {
+    in.X_WR = pose_of(d.pose);
+    in.V_WR = {Vec3(d.velocity[3], d.velocity[4], d.velocity[5]), Vec3(d.velocity[0], d.velocity[1], d.velocity[2])};
+  }
+  in.stiffness_share = d.stiffness_share;
+  in.F_H_W = {Vec3(d.force[3], d.force[4], d.force[5]), Vec3(d.force[0], d.force[1], d.force[2])};
+  return &in;
+}
+
+void ToolDesk::push(World& world, BodyIndex body, const SpatialForce& F_Bcm_W) noexcept {
+  TACTUS_ASSERT(applied_count_ < applied_.size());
+  world.apply(body, F_Bcm_W);
+  applied_[applied_count_++] = {body, F_Bcm_W};
+}
+
+void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, std::uint32_t slow_ticks) noexcept {
+  const double h = world.model().step;
+  engage_or_let_go(tool, world);
+  const bool was_engaged = tool.coupling.engaged();
+  tool.planes.find(world, tool.settings.body, tool.settings.X_BT, tool.reach);
+  const ToolInput* input = input_of(tool, world.state().tick, h);
+  tool.fresh = false;
+  if (input == nullptr && tool.settings.mode == ToolMode::wave) tool.coupling.set_wave(tool.input);
+  const SpatialForce F =
+      tool.coupling.tick(input, world.model(), world.state(), world.parameters().gravity_W, h, slow_ticks);
+  if (was_engaged && !tool.coupling.engaged()) lost_now_ |= 1u << index;
+  if (!tool.coupling.idle()) {
+    push(world, tool.settings.body, F);
+    if (slow_ticks == 0 && tool.planes.sweep(world, tool.settings.body, F, kSlack)) {
+      tool.coupling.note(kToolSwept);
+      for (const ToolPlanes::Push& p : tool.planes.pushes()) push(world, p.body, p.F_Bcm_W);
+    }
+  }
+  const ToolReport& r = tool.coupling.report();
+  for (int i = 0; i < 3; ++i) {
+    tool.wave[i] += h * r.wave_v[i];
+    tool.wave[3 + i] += h * r.wave_w[i];
+  }
+}
+
+void ToolDesk::apply(World& world, std::uint32_t slow_ticks) noexcept {
+  row_count_ = applied_count_ = lost_now_ = 0;
+  for (std::uint32_t i = 0; i < kTools; ++i) {
+    Tool& tool = tools_[i];
+    if (!tool.attached) continue;
+    step_tool(tool, i, world, slow_ticks);
+    publish(tool, i);
+    if (tool.leaving && tool.coupling.idle()) tool = {};
+  }
+}
+
+void ToolDesk::publish(const Tool& tool, std::uint32_t index) noexcept {
+  ToolRow& row = rows_[row_count_++];
+  row.tool = index;
+  row.grip = tool.grip;
+  row.body = tool.settings.body;
+  row.mode = tool.settings.mode;
+  row.report = tool.coupling.report();
+  row.gains = tool.coupling.settings().gains;
+  row.wave = tool.wave;
+  row.device = tool.device;
+  row.samples = tool.samples;
+  row.samples_lost = tool.samples_lost;
+  row.plane_count = static_cast<std::uint32_t>(tool.planes.planes().size());
+  for (std::uint32_t i = 0; i < row.plane_count; ++i) row.planes[i] = tool.planes.planes()[i];
+}
+
+}  // namespace tactus
