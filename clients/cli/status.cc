@@ -79,6 +79,10 @@ void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
     std::printf("solver      %g Hz, %llu steps adopted, %llu late, %llu ticks lost; %.0f us p50, %.0f p99, %.0f max\n",
                 solver.rate_hz(), ull{solver.solves()}, ull{solver.late_solves()}, ull{solver.ticks_lost()},
                 solver.solve_us().p50(), solver.solve_us().p99(), solver.solve_us().max());
+  if (solver.failures() + solver.fallbacks() + solver.inconsistent() + solver.indeterminate() > 0)
+    std::printf(
+        "contacts    since start: %llu not solved, %llu by another method, %llu inconsistent, %llu indeterminate\n",
+        ull{solver.failures()}, ull{solver.fallbacks()}, ull{solver.inconsistent()}, ull{solver.indeterminate()});
   const v1::ShadowStatistics& shadow = s.shadow();
   if (!shadow.model().empty())
     std::printf("shadow      %s at %g Hz, %llu comparisons, %llu left out; %.3g mm (%s), %.3g m/s, %.3g N apart\n",
@@ -139,6 +143,8 @@ void write_client(Json& json, const v1::ClientStatistics& c) {
 void write_solvers(Json& json, const v1::SolverStatistics& solver, const v1::ShadowStatistics& shadow) {
   json.open('{', "solver").field("rate_hz", solver.rate_hz()).field("solves", solver.solves());
   json.field("late_solves", solver.late_solves()).field("ticks_lost", solver.ticks_lost());
+  json.field("failures", solver.failures()).field("fallbacks", solver.fallbacks());
+  json.field("inconsistent", solver.inconsistent()).field("indeterminate", solver.indeterminate());
   json.field("adoption_tick", solver.adoption_tick()).field("solve_us", solver.solve_us()).close('}');
   json.open('{', "shadow").field("model", shadow.model()).field("rate_hz", shadow.rate_hz());
   json.field("comparisons", shadow.comparisons()).field("skipped", shadow.skipped()).field("tick", shadow.tick());

@@ -37,7 +37,6 @@ std::string status_words(std::uint32_t bits) {
                                                                      {v1::STATUS_UNCONVERGED, "solver unconverged"},
                                                                      {v1::STATUS_BODY_FROZEN, "body frozen"},
                                                                      {v1::STATUS_LATE_TICK, "late tick"},
-                                                                     {v1::STATUS_SOLVE_LATE, "solve late"},
                                                                      {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
                                                                      {v1::STATUS_EXTRAPOLATED, "between solver steps"},
                                                                      {v1::STATUS_SOLVE_LATE, "solver late"},
@@ -116,9 +115,10 @@ std::string shadow_words(const Peak& peak) {
 void print_block(const client::State& s, const client::Link& link, const Peak& peak, const Full& full,
                  const Around& around, double period_us, bool first) {
   if (!first) std::printf("\x1b[13A");
+  std::printf("\x1b[?7l");  // a line that is too long is cut: wrapped, it would not be found again
   const char* clear = "\x1b[K\n";
-  std::printf("%s   model %s   %d clients   world held by %s%s", around.scene.c_str(), around.model.c_str(),
-              around.clients, around.world_holder.c_str(), clear);
+  std::printf("%s   model %s   %d client%s   world held by %s%s", around.scene.c_str(), around.model.c_str(),
+              around.clients, around.clients == 1 ? "" : "s", around.world_holder.c_str(), clear);
   std::printf("tick %llu   %.3f s simulated   %s%s", static_cast<unsigned long long>(s.tick), s.sim_time_s,
               status_words(peak.bits).c_str(), clear);
   std::printf("real time  %s %5.3f times%s", bar(s.real_time_factor, 1).c_str(), s.real_time_factor, clear);
@@ -139,7 +139,7 @@ void print_block(const client::State& s, const client::Link& link, const Peak& p
       static_cast<unsigned long long>(s.ticks_missed), clear);
   std::printf("           %s%s", link.explain().c_str(), clear);
   std::printf("leases     %s%s", around.pushers.empty() ? "no body is driven" : around.pushers.c_str(), clear);
-  std::printf("shadow     %s%s", shadow_words(peak).c_str(), clear);
+  std::printf("shadow     %s%s\x1b[?7h", shadow_words(peak).c_str(), clear);
 }
 
 void print_line(const client::State& s, const client::Link& link, const Peak& peak) {
@@ -159,6 +159,8 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
       .field("wake_late_us_max", peak.wake_late_us)
       .field("contacts", s.contact_count);
   json.field("contacts_dropped", s.contacts_dropped).field("penetration_max_m", s.penetration_max_m);
+  json.field("solver_failures", s.solver_failures).field("solver_fallbacks", s.solver_fallbacks);
+  json.field("inconsistent", s.inconsistent).field("indeterminate", s.indeterminate);
   json.field("kinetic_energy_j", s.kinetic_energy_j).field("ticks_missed", s.ticks_missed);
   json.field("state_age_us", link.age_us).field("received_rate", link.received_rate).field("states", link.states);
   json.field("states_lost", link.states_lost).field("lost_in_a_row_max", link.lost_in_a_row_max);

@@ -35,13 +35,6 @@ struct ConeProblem {
 };
 inline constexpr std::uint32_t kConeDirectionsMax = 32;
 
-struct ConeResult {
-  LcpStatus status = LcpStatus::work_limit;  // solved, work_limit or not_finite
-  double residual = 0;                       // cone_residual of r
-  std::uint32_t factorisations = 0, sweeps = 0;
-  std::uint64_t flops = 0;  // counted work, about
-};
-
 // Block of A between two contacts; zero where they share no body.
 Mat3 cone_block(const ConeContact& a, const ConeContact& b) noexcept;
 // y += Y r; the velocity part Y^T y of a contact.

@@ -287,6 +287,10 @@ std::size_t encode_packet(const PacketSource& source, const PacketRange& range, 
   w.real(53, static_cast<float>(f.kinetic_energy));
   w.real(54, f.work_us);
   w.real(55, f.wake_late_us);
+  w.fixed32(56, f.report.solver_failures);
+  w.fixed32(57, f.report.solver_fallbacks);
+  w.fixed32(58, f.report.inconsistent);
+  w.fixed32(59, f.report.indeterminate);
   joints(w, source, range);
   sensors(w, source, range);
   end_effectors(w, source, range);

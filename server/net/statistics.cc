@@ -152,6 +152,10 @@ void NetStatistics::fill_solvers(v1::Statistics& out) const {
   solver->set_late_solves(m.late_solves.read());
   solver->set_ticks_lost(m.solve_ticks_lost.read());
   solver->set_adoption_tick(m.adoption_tick.read());
+  solver->set_failures(m.solver_failures.read());
+  solver->set_fallbacks(m.solver_fallbacks.read());
+  solver->set_inconsistent(m.inconsistent.read());
+  solver->set_indeterminate(m.indeterminate.read());
   m.solve_ns.copy(histogram);
   set_histogram(solver->mutable_solve_us(), histogram);
 

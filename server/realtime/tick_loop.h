@@ -52,6 +52,7 @@ struct TickMetrics {
   Counter solve_ticks_lost;     // simulated time fell behind by so many ticks, because they were later than a step
   Counter adoption_tick;        // tick of the last adoption
   Histogram solve_ns;           // of what was adopted
+  Counter solver_failures, solver_fallbacks, inconsistent, indeterminate;  // islands of all steps (StepReport)
   Counter shadow_solves, shadow_skipped;  // comparisons; intervals left out because the shadow was not done
   Histogram shadow_ns;
   Counter bare_beats, bare_late, block_beats, block_late;  // interleave measurement

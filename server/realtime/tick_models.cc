@@ -18,6 +18,12 @@ void TickLoop::advance_world() noexcept {
 }
 
 void TickLoop::account_solvers() noexcept {
+  if (!slow_.active() || slow_.adopted()) {  // else the report is that of a step that was counted
+    metrics_.solver_failures.add(report_.solver_failures);
+    metrics_.solver_fallbacks.add(report_.solver_fallbacks);
+    metrics_.inconsistent.add(report_.inconsistent);
+    metrics_.indeterminate.add(report_.indeterminate);
+  }
   if (slow_.adopted()) {
     metrics_.solves.add();
     metrics_.solve_ns.record(slow_.solve_ns());

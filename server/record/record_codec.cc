@@ -80,6 +80,10 @@ void to_state(Bytes bytes, v1::StatePacket& out) {
   out.set_kinetic_energy_j(static_cast<float>(f.kinetic_energy));
   out.set_work_us(f.work_us);
   out.set_wake_late_us(f.wake_late_us);
+  out.set_solver_failures(f.report.solver_failures);
+  out.set_solver_fallbacks(f.report.solver_fallbacks);
+  out.set_inconsistent(f.report.inconsistent);
+  out.set_indeterminate(f.report.indeterminate);
 }
 
 v1::TickMark::Kind mark_of(const RecordRow& row) {

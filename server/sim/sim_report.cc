@@ -68,6 +68,8 @@ std::string result_json(const SimLabel& label, const World& world, const SimResu
   add("contacts_dropped", std::to_string(r.contacts_dropped));
   add("solver_failures", std::to_string(r.solver_failures));
   add("solver_fallbacks", std::to_string(r.solver_fallbacks));
+  add("inconsistent", std::to_string(r.inconsistent));
+  add("indeterminate", std::to_string(r.indeterminate));
   add("solver_residual_max", number(r.solver_residual_max));
   add("state_hash", json_text(hash));
   return out + (pretty ? "\n}\n" : "}\n");

@@ -33,6 +33,8 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
     result.contacts_dropped += report.points_dropped + report.pairs_dropped + report.robot_contacts_dropped;
     result.solver_failures += report.solver_failures;
     result.solver_fallbacks += report.solver_fallbacks;
+    result.inconsistent += report.inconsistent;
+    result.indeterminate += report.indeterminate;
     result.solver_residual_max = std::max(result.solver_residual_max, report.solver_residual);
     result.bodies_frozen += report.bodies_frozen;
     if (i >= settled) {

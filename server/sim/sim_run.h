@@ -38,6 +38,7 @@ struct SimResult {
   double mechanical_start = 0, mechanical_final = 0;  // with potential energy; the drift of a system without losses
   double contacts_mean = 0;
   std::uint64_t contacts_dropped = 0, solver_failures = 0, solver_fallbacks = 0;  // over all steps
+  std::uint64_t inconsistent = 0, indeterminate = 0;  // lcp: islands (StepReport), over all steps
   double solver_residual_max = 0;
   std::uint32_t bodies_frozen = 0;
   std::uint64_t state_hash = 0;

@@ -2,9 +2,11 @@
 
 `deepest` at 100 Hz stands for any slow model: which one it is makes no difference to the machinery.
 """
+import math
 import statistics
 
 import pytest
+from conftest import REPOSITORY
 
 import tactus
 
@@ -155,6 +157,82 @@ def test_time_steppers_take_over_and_hand_back(make_server, model):
             assert states[-1]["block"].p_WB[2] == pytest.approx(0.1, abs=2e-3)
             extrapolated = any(s.status & tactus.Status.EXTRAPOLATED for s in states[100:])
             assert extrapolated == (name == model)
+
+
+LEAN = 0.7  # of the rod, from the floor [rad]
+ROD = f"""title = "Live test: Painleve's rod: sliding forwards on its lower end it jams"
+step_s = 0.001
+model = "lcp"
+
+[[material]]
+name = "default"
+static_friction = 3
+dynamic_friction = 3
+
+[[body]]
+name = "floor"
+mode = "fixed"
+[[body.shape]]
+kind = "half_space"
+
+[[body]]
+name = "rod"
+mass_kg = 1
+position_m = [0, 0, {math.sin(LEAN) + 0.01}]
+orientation_wxyz = [{math.cos(math.pi / 4 - LEAN / 2)}, 0, {-math.sin(math.pi / 4 - LEAN / 2)}, 0]
+linear_velocity_m_per_s = [2, 0, 0]
+[[body.shape]]
+kind = "capsule"
+radius_m = 0.01
+length_m = 2
+"""
+
+
+def test_contacts_without_forces_are_counted_on_the_wire(make_server):
+    """Coulomb's law has no forces for the rod's first step: the stream tells so in the tick that adopts it, the statistics ever after."""
+    with make_server("--lockstep", scene=ROD).start().connect() as client, client.lockstep() as lockstep:
+        told = [lockstep.step().inconsistent for _ in range(40)]
+        assert told[0] == 0 and max(told) == 1
+        assert client.statistics().solver.inconsistent >= 1
+        assert client.statistics().solver.failures == 0
+
+
+ARM = f"""title = "Live test: an arm that nothing pulls at"
+gravity_m_per_s2 = [0, 0, 0]
+
+[[robot]]
+name = "arm"
+urdf = "{REPOSITORY}/config/robots/arm7.urdf"
+joint_positions = {{ elbow = 1.0 }}
+"""
+
+
+@pytest.mark.parametrize("model", ["lcp", "st"])
+def test_robots_under_a_slow_model(make_server, model):
+    """Torques commanded between its steps turn a joint; switching keeps coordinates and rates."""
+    with make_server("--lockstep", scene=ARM).start().connect() as client:
+        client.subscribe(joints=["arm"])
+        gained = []
+        with client.lockstep() as lockstep, client.claim("joint/arm/*"):
+            arm = lockstep.step().robot("arm")
+            for name in ("penalty", model, "penalty", model):
+                was = arm
+                client.set_model(name)
+                arm = lockstep.step().robot("arm")
+                for i in range(7):
+                    assert float(arm.q[i] - was.q[i]) == pytest.approx(STEP_S * float(was.dq[i]), abs=1e-5)
+                    assert float(arm.dq[i]) == pytest.approx(float(was.dq[i]), abs=1e-3)
+                before = float(arm.dq[6])
+                for tick in range(100):
+                    if tick % 7 < 3:
+                        client.command(joints={"arm/wrist_3": tactus.Effort(0.5 + 0.1 * (tick % 5))}, deadline_s=0.001)
+                    lockstep.step()
+                for _ in range(60):
+                    arm = lockstep.step().robot("arm")
+                gained.append(float(arm.dq[6]) - before)
+            counted = client.statistics().solver
+        assert min(gained[:2]) > 0.005  # how much: unit actuation_slow_test; friction of the joint eats what comes later
+        assert counted.failures == 0 and counted.late_solves == 0
 
 
 def test_paused_switch_answers(slow_server):

@@ -96,6 +96,31 @@ TEST_CASE("tick: 10,000 ticks of every model allocate nothing" * doctest::skip(!
   }
 }
 
+TEST_CASE("tick: steps of the models with complementarity allocate nothing, what they fall back on included" *
+          doctest::skip(!AllocGuard::available())) {
+  for (const ContactModelKind kind : {ContactModelKind::lcp, ContactModelKind::st, ContactModelKind::ap}) {
+    for (const double mu : {0.3, 3.0}) {  // the larger one wedges bodies, so that other solvers are tried
+      Random random(3);
+      Scene scene = restless(kind, Integrator::semi_implicit_euler);
+      scene.model->step = 4e-3;
+      scene.model->materials[0].friction.mu_static = scene.model->materials[0].friction.mu_dynamic = mu;
+      World world = scene.world();
+      State saved = world.state();
+      std::uint32_t touched = 0;
+      const AllocGuard guard;
+      for (int i = 0; i < 400; ++i) {
+        if (i % 97 == 0) world.apply(5 + random.below(12), {random.in_cube(100), Vec3(0, 0, 1000)});
+        if (i % 200 == 100) world.snapshot(saved);
+        if (i % 200 == 150) world.restore(saved);
+        touched += world.step().manifolds;
+      }
+      const auto n = guard.count();
+      CHECK(n == 0);
+      CHECK(touched > 1000);
+    }
+  }
+}
+
 TEST_CASE("tick: overload, a frozen body and a switch of model allocate nothing" *
           doctest::skip(!AllocGuard::available())) {
   Scene scene = restless(ContactModelKind::penalty, Integrator::semi_implicit_euler);

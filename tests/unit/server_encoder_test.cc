@@ -52,6 +52,10 @@ Case random_case(std::mt19937_64& random) {
   f.ticks_missed = coin() ? 0 : random();
   f.report.contacts = static_cast<std::uint32_t>(random() % 100);
   f.report.points_dropped = static_cast<std::uint32_t>(random() % 2);
+  f.report.solver_failures = static_cast<std::uint32_t>(random() % 2);
+  f.report.solver_fallbacks = static_cast<std::uint32_t>(random() % 3);
+  f.report.inconsistent = static_cast<std::uint32_t>(random() % 2);
+  f.report.indeterminate = static_cast<std::uint32_t>(random() % 2);
   f.report.depth_max = number();
   f.kinetic_energy = number();
   f.work_us = coin() ? 0.0f : 17.5f;
@@ -171,6 +175,8 @@ std::string by_protobuf(const Case& c, const net::PacketRange& range, std::uint3
   p.set_penetration_max_m(static_cast<float>(f.report.depth_max)),
       p.set_kinetic_energy_j(static_cast<float>(f.kinetic_energy));
   p.set_work_us(f.work_us), p.set_wake_late_us(f.wake_late_us);
+  p.set_solver_failures(f.report.solver_failures), p.set_solver_fallbacks(f.report.solver_fallbacks);
+  p.set_inconsistent(f.report.inconsistent), p.set_indeterminate(f.report.indeterminate);
   put_robots(c, range, p);
   return p.SerializeAsString();
 }

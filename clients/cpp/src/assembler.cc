@@ -139,6 +139,10 @@ void read_head(const v1::StatePacket& p, State& state) {
   state.echo_sequence = p.echo_sequence();
   state.contact_count = p.contacts();
   state.contacts_dropped = p.contacts_dropped();
+  state.solver_failures = p.solver_failures();
+  state.solver_fallbacks = p.solver_fallbacks();
+  state.inconsistent = p.inconsistent();
+  state.indeterminate = p.indeterminate();
   state.penetration_max_m = p.penetration_max_m();
   state.kinetic_energy_j = p.kinetic_energy_j();
   state.work_us = p.work_us();

@@ -166,6 +166,8 @@ struct State {
   std::vector<EndEffectorState> end_effectors;
   std::vector<JacobianColumn> jacobian;
   std::uint32_t contact_count = 0, contacts_dropped = 0;
+  // Of the last step of the model in charge: islands of contacts (realtime.proto, 56 to 59).
+  std::uint32_t solver_failures = 0, solver_fallbacks = 0, inconsistent = 0, indeterminate = 0;
   double penetration_max_m = 0, kinetic_energy_j = 0, work_us = 0, wake_late_us = 0;
   std::uint32_t up_lost = 0;  // of our datagrams up to echo_sequence, those that never reached the server so far
 

@@ -118,6 +118,11 @@ class State:
         self.ticks_missed = first.ticks_missed
         self.contacts_count = first.contacts
         self.contacts_dropped = first.contacts_dropped
+        # Islands of contacts in the last step of the model in charge (realtime.proto, 56 to 59).
+        self.solver_failures = first.solver_failures
+        self.solver_fallbacks = first.solver_fallbacks
+        self.inconsistent = first.inconsistent
+        self.indeterminate = first.indeterminate
         self.penetration_max_m = first.penetration_max_m
         self.kinetic_energy_j = first.kinetic_energy_j
         self.work_us = first.work_us
