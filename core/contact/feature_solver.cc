@@ -8,7 +8,9 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint32_t kTogether = 12;  // rounds in which all constraints change at once
+constexpr std::uint32_t kTogether = 12;   // rounds in which all constraints change at once
+constexpr std::uint32_t kMixRounds = 60;  // to find a normal between two
+constexpr std::uint32_t kMixes = 4;       // tried in an island
 
 std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
   std::uint32_t n = limits.problem_contacts;
@@ -63,7 +65,9 @@ FeatureSolver::FeatureSolver(const Model& model, const Limits& limits, std::uint
       active_(contacts_max(model, limits)),
       chosen_p_(contacts_max(model, limits)),
       guess_(contacts_max(model, limits)),
-      u_(half_max(model)) {}
+      u_(half_max(model)) {
+  mixed_Y_.resize(std::size_t{6} * half_max(model));
+}
 
 // The convex problem of the island's U-constraints and chosen contacts.
 void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& island) noexcept {
@@ -81,6 +85,11 @@ void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& islan
     chosen_[n++] = i;
   }
   chosen_problem_.take(*all.problem, {chosen_.data(), n});
+  std::uint32_t mixed = n;
+  if (mix_.group != kNoContact) {
+    mixed = static_cast<std::uint32_t>(std::find(chosen_.begin(), chosen_.begin() + n, mix_.a) - chosen_.begin());
+    if (mixed < n && !mixed_contact(all, chosen_problem_.contact(mixed))) mixed = n;
+  }
   step_ = solver_->solve(chosen_problem_, directions_, chosen_p_.data(), u_.data());
   iterations_ += step_.iterations;
   // What rounding and the tolerance are relative to: the velocities that contacts work against, as in island_residual.
@@ -89,6 +98,70 @@ void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& islan
     p_[chosen_[k]] = chosen_p_[k];
     scale_ = std::max(scale_, own_mobility(chosen_problem_.contact(k)) * chosen_p_[k].cwiseAbs().maxCoeff());
   }
+  if (mixed == n) return;
+  const Vec3 p = chosen_p_[mixed];
+  p_[mix_.a] = (1 - mix_.w) * p;
+  p_[mix_.b] = mix_.w * Vec3(p[0], mix_.c * p[1] - mix_.s * p[2], mix_.s * p[1] + mix_.c * p[2]);
+}
+
+// Rows n, t1, t2 between those of contacts a and b, b's tangents turned to lie along a's. False: they do not act on the
+// same velocities.
+bool FeatureSolver::mixed_contact(const GroupedContacts& all, ProblemContact& out) noexcept {
+  const ProblemContact &a = all.problem->contact(mix_.a), &b = all.problem->contact(mix_.b);
+  double c = 0, s = 0;
+  for (int side = 0; side < 2; ++side) {
+    const ProblemSide &ya = a.side[side], &yb = b.side[side];
+    if (ya.block != yb.block || ya.size != yb.size) return false;
+    for (std::uint32_t k = 0; ya.block != kNone && k < ya.size; ++k) {
+      if (ya.dofs != nullptr && ya.dofs[k] != yb.dofs[k]) return false;
+      const double *const r = ya.Y + std::size_t{3} * k, *const q = yb.Y + std::size_t{3} * k;
+      c += r[1] * q[1] + r[2] * q[2], s += r[1] * q[2] - r[2] * q[1];
+    }
+  }
+  const double size = std::sqrt(c * c + s * s);
+  if (!(size > 0)) return false;
+  mix_.c = c /= size, mix_.s = s /= size;
+  const auto between = [&](double x, double y) { return (1 - mix_.w) * x + mix_.w * y; };
+  double* Y = mixed_Y_.data();
+  for (int side = 0; side < 2; ++side) {
+    if (a.side[side].block == kNone) continue;
+    out.side[side].Y = Y;
+    for (std::uint32_t k = 0; k < a.side[side].size; ++k, Y += 3) {
+      const double *const r = a.side[side].Y + std::size_t{3} * k, *const q = b.side[side].Y + std::size_t{3} * k;
+      Y[0] = between(r[0], q[0]);
+      Y[1] = between(r[1], c * q[1] + s * q[2]), Y[2] = between(r[2], c * q[2] - s * q[1]);
+    }
+  }
+  out.b =
+      Vec3(between(a.b[0], b.b[0]), between(a.b[1], c * b.b[1] + s * b.b[2]), between(a.b[2], c * b.b[2] - s * b.b[1]));
+  return true;
+}
+
+// The weight at which both gaps close, between a alone (b opens) and b alone (a opens): regula falsi, Illinois.
+bool FeatureSolver::mix(const GroupedContacts& all, const Island& island, std::uint32_t group, std::uint32_t a,
+                        std::uint32_t b) noexcept {
+  choice_[group] = a;
+  mix_ = {group, a, b, 0, 1, 0};
+  double lo = 0, hi = 1, f_lo = 0, f_hi = 0;
+  const auto opening = [&](double w) {
+    mix_.w = w;
+    solve_chosen(all, island);
+    return all.rate(b, u_.data()) - all.rate(a, u_.data());
+  };
+  f_lo = opening(0), f_hi = opening(1);
+  for (std::uint32_t round = 0; round < kMixRounds && f_lo > 0 && f_hi < 0; ++round) {
+    const double w = (lo * f_hi - hi * f_lo) / (f_hi - f_lo), f = opening(w);
+    if (std::abs(f) <= 0.1 * kContactTolerance * scale_) return solved(all, island);
+    if (f > 0) {
+      if (lo == w) break;
+      lo = w, f_lo = f, f_hi *= 0.5;
+    } else {
+      if (hi == w) break;
+      hi = w, f_hi = f, f_lo *= 0.5;
+    }
+  }
+  mix_.group = kNoContact;
+  return false;
 }
 
 // One round of the descent; false: every constraint is content.
@@ -124,14 +197,26 @@ bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bo
       most = gain, worst = g, worst_choice = next;
     }
   }
-  if (worst != kNoContact) choice_[worst] = worst_choice, changed = true;
+  if (worst != kNoContact) {
+    changed_group_ = worst, changed_from_ = choice_[worst];
+    choice_[worst] = worst_choice, changed = true;
+  }
   return changed;
 }
 
 bool FeatureSolver::descend(const GroupedContacts& all, const Island& island) noexcept {
+  mix_.group = changed_group_ = changed_from_ = kNoContact;
   for (std::uint32_t round = 0; round < kDescentRounds; ++round) {
     solve_chosen(all, island);
+    const std::uint32_t g = changed_group_, before = changed_from_;
     if (!improve(all, island, round >= kTogether)) return solved(all, island);
+    const bool to_and_fro = g != kNoContact && g == changed_group_ && before != kNoContact && choice_[g] == before;
+    if (to_and_fro && mixes_ < kMixes) {
+      ++mixes_;
+      const std::uint32_t a = changed_from_;
+      if (a != kNoContact && mix(all, island, g, before, a)) return true;
+      choice_[g] = before;
+    }
   }
   return false;
 }
@@ -142,10 +227,11 @@ double FeatureSolver::violation(const GroupedContacts& all, const Island& island
     const ContactGroup& group = all.groups[g];
     const Largest best = largest(all, all.of(group), kNoContact, 0, u_.data());
     worst = std::max(worst, -best.rate);
-    const std::uint32_t k = choice_[g];
-    if (k == kNoContact || !(p_[k][0] > 0)) continue;
-    const double own = all.rate(k, u_.data()), pushes = p_[k][0] * own_mobility(all.problem->contact(k));
-    worst = std::max(worst, std::min(best.rate - own, pushes));
+    for (const std::uint32_t k : {choice_[g], mix_.group == g ? mix_.b : kNoContact}) {
+      if (k == kNoContact || !(p_[k][0] > 0)) continue;
+      const double own = all.rate(k, u_.data()), pushes = p_[k][0] * own_mobility(all.problem->contact(k));
+      worst = std::max(worst, std::min(best.rate - own, pushes));
+    }
   }
   return worst / scale_;
 }
@@ -156,6 +242,7 @@ bool FeatureSolver::solved(const GroupedContacts& all, const Island& island) noe
 }
 
 bool FeatureSolver::by_lcp(const GroupedContacts& all, const Island& island) noexcept {
+  mix_.group = kNoContact;
   if (!lcp_.solve(all, island.contacts, island.groups, choice_.data())) return false;
   solve_chosen(all, island);
   return solved(all, island);
@@ -182,6 +269,7 @@ bool FeatureSolver::solve_island(const GroupedContacts& all, const Island& islan
     for (const std::uint32_t g : island.groups) choice_[g] = start_[g];
     for (const std::uint32_t i : island.contacts.contacts) p_[i] = guess_[i];
   };
+  mixes_ = 0;
   restart();
   if (lcp_first ? by_lcp(all, island) : descend(all, island)) return true;
   ++report.fallbacks;

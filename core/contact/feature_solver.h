@@ -14,6 +14,8 @@ namespace tactus {
 //            its largest as contact; one whose contact pushes while another member is apart goes over to that one;
 //            again. Without friction each change of contact lowers the energy of the change of velocity, so it ends; at
 //            kDescentRounds it is given up.
+//            With friction one contact may call for the other and back: the body is on the edge between both faces, and
+//            is pushed along a normal between theirs (mix), at which both gaps are zero, as (15) allows.
 //   lcp:     eqs. (11) to (15) through math/lcp (feature_lcp.h) give the choice.
 //   search:  other starts of the descent, and single constraints tried with each of their contacts.
 // Order: peg printed: lcp, descent, search, then the repaired constraints. Others: descent, lcp, search. Where nothing
@@ -38,6 +40,15 @@ class FeatureSolver {
     std::span<const std::uint32_t> groups;
     double scale;  // of rates without impulses [m/s]
   };
+  // Impulse (1 - w) p at contact a and w p, turned, at b; group kNoContact: none.
+  struct Mix {
+    std::uint32_t group = kNoContact, a = 0, b = 0;
+    double w = 0;
+    double c = 1, s = 0;  // b's tangents are a's turned by this angle
+  };
+  bool mix(const GroupedContacts& all, const Island& island, std::uint32_t group, std::uint32_t a,
+           std::uint32_t b) noexcept;
+  bool mixed_contact(const GroupedContacts& all, ProblemContact& out) noexcept;
   void split(const GroupedContacts& all) noexcept;
   void keep_kinds(const GroupedContacts& all, std::span<const std::uint32_t> groups, bool repaired) noexcept;
   void solve_chosen(const GroupedContacts& all, const Island& island) noexcept;
@@ -62,6 +73,10 @@ class FeatureSolver {
   double scale_ = 1;     // of its rates [m/s]
   double residual_ = 0;  // of the last verdict
   std::uint32_t iterations_ = 0;
+  Mix mix_;
+  std::uint32_t mixes_ = 0;                                               // tried for the present island
+  std::uint32_t changed_group_ = kNoContact, changed_from_ = kNoContact;  // of the last single change of a descent
+  std::vector<double> mixed_Y_;
   std::vector<std::uint32_t> choice_, start_, island_of_, sorted_, kept_, chosen_;
   std::vector<std::uint8_t> active_;
   std::vector<Vec3> chosen_p_, guess_;
