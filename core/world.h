@@ -123,6 +123,7 @@ class World {
   // Readings of sensors and efforts of the last step; sized by resize_readings().
   struct Readings {
     std::vector<double> sensors, efforts, external_efforts;
+    std::vector<SpatialForce> external_wrenches;
   };
   void resize_readings(Readings& out) const;
   void copy_readings(Readings& out) const noexcept;

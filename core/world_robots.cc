@@ -55,18 +55,21 @@ void World::resize_readings(Readings& out) const {
   out.sensors.resize(sensors_.all_values().size());
   out.efforts.resize(joint_efforts_.size());
   out.external_efforts.resize(external_efforts_.size());
+  out.external_wrenches.resize(external_wrenches_.size());
 }
 
 void World::copy_readings(Readings& out) const noexcept {
   std::copy(sensors_.all_values().begin(), sensors_.all_values().end(), out.sensors.begin());
   std::copy(joint_efforts_.begin(), joint_efforts_.end(), out.efforts.begin());
   std::copy(external_efforts_.begin(), external_efforts_.end(), out.external_efforts.begin());
+  std::copy(external_wrenches_.begin(), external_wrenches_.end(), out.external_wrenches.begin());
 }
 
 void World::adopt_readings(const Readings& readings) noexcept {
   sensors_.set_values(readings.sensors);
   std::copy(readings.efforts.begin(), readings.efforts.end(), joint_efforts_.begin());
   std::copy(readings.external_efforts.begin(), readings.external_efforts.end(), external_efforts_.begin());
+  std::copy(readings.external_wrenches.begin(), readings.external_wrenches.end(), external_wrenches_.begin());
 }
 
 bool World::jump(const State& state) noexcept {

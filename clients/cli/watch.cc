@@ -37,7 +37,6 @@ std::string status_words(std::uint32_t bits) {
                                                                      {v1::STATUS_UNCONVERGED, "solver unconverged"},
                                                                      {v1::STATUS_BODY_FROZEN, "body frozen"},
                                                                      {v1::STATUS_LATE_TICK, "late tick"},
-                                                                     {v1::STATUS_SOLVE_LATE, "solve late"},
                                                                      {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
                                                                      {v1::STATUS_EXTRAPOLATED, "between solver steps"},
                                                                      {v1::STATUS_SOLVE_LATE, "solver late"},
@@ -116,9 +115,10 @@ std::string shadow_words(const Peak& peak) {
 void print_block(const client::State& s, const client::Link& link, const Peak& peak, const Full& full,
                  const Around& around, double period_us, bool first) {
   if (!first) std::printf("\x1b[13A");
+  std::printf("\x1b[?7l");  // a line that is too long is cut: wrapped, it would not be found again
   const char* clear = "\x1b[K\n";
-  std::printf("%s   model %s   %d clients   world held by %s%s", around.scene.c_str(), around.model.c_str(),
-              around.clients, around.world_holder.c_str(), clear);
+  std::printf("%s   model %s   %d client%s   world held by %s%s", around.scene.c_str(), around.model.c_str(),
+              around.clients, around.clients == 1 ? "" : "s", around.world_holder.c_str(), clear);
   std::printf("tick %llu   %.3f s simulated   %s%s", static_cast<unsigned long long>(s.tick), s.sim_time_s,
               status_words(peak.bits).c_str(), clear);
   std::printf("real time  %s %5.3f times%s", bar(s.real_time_factor, 1).c_str(), s.real_time_factor, clear);
@@ -139,7 +139,7 @@ void print_block(const client::State& s, const client::Link& link, const Peak& p
       static_cast<unsigned long long>(s.ticks_missed), clear);
   std::printf("           %s%s", link.explain().c_str(), clear);
   std::printf("leases     %s%s", around.pushers.empty() ? "no body is driven" : around.pushers.c_str(), clear);
-  std::printf("shadow     %s%s", shadow_words(peak).c_str(), clear);
+  std::printf("shadow     %s%s\x1b[?7h", shadow_words(peak).c_str(), clear);
 }
 
 void print_line(const client::State& s, const client::Link& link, const Peak& peak) {

@@ -13,8 +13,9 @@ namespace {
 // A vertex in front of a face's middle must stay in front whatever way its edges point, unless they point through.
 constexpr double kFaceEpsilon = 0.5;
 constexpr double kMostFalling = 0.02;  // [rad]
-// Edges nearer to parallel than this have no common perpendicular to speak of; faces see them.
-constexpr double kParallel = 1e-6;
+// Edges nearer to parallel than the step may turn them have no common perpendicular to speak of: it swings by the turn
+// over their angle. Their ends are then within reach of each other, and faces see them.
+constexpr double kParallel = 1e-6, kParallelTurns = 2;
 
 std::span<const std::uint32_t> list(const FeatureShape::Lists& lists, std::uint32_t i) noexcept {
   return {lists.entries.data() + lists.first[i], lists.first[i + 1] - lists.first[i]};
@@ -114,6 +115,7 @@ FeaturePairs::Found FeaturePairs::find(std::uint32_t a, const Shape& shape_a, co
                                        Witness& witness) noexcept {
   Found found{contact_count_, 0, -std::numeric_limits<double>::infinity()};
   pair_first_ = contact_count_;
+  const std::uint32_t group_first = group_count_;
   place(side_[0], shapes_[a], X_WA), place(side_[1], shapes_[b], X_WB);
   const bool plane_a = shapes_[a].kind == FeatureShape::Kind::plane,
              plane_b = shapes_[b].kind == FeatureShape::Kind::plane;
@@ -144,13 +146,15 @@ FeaturePairs::Found FeaturePairs::find(std::uint32_t a, const Shape& shape_a, co
   reach2_ = reach_ * reach_;
   // Bodies that fall flat within the step turn by about what they travel over their size.
   const double size = std::min((side_[0].hi - side_[0].lo).norm(), (side_[1].hi - side_[1].lo).norm());
-  epsilon_ = rules_.epsilon + turn + std::min(kMostFalling, reach / size);
-  parallel_ = kParallel + 2 * turn;
+  const double turned = turn + std::min(kMostFalling, reach / size);
+  epsilon_ = rules_.epsilon + turned;
+  parallel_ = kParallel + kParallelTurns * turned;
   filter(side_[0], side_[1]), filter(side_[1], side_[0]);
   find_vertex_pairs();
   find_vertex_edges(true), find_vertex_edges(false);
   find_edge_pairs();
   find_vertex_faces(true), find_vertex_faces(false);
+  if (rules_.repaired) open_false_traps(group_first);
   found.count = contact_count_ - found.first;
   return found;
 }

@@ -234,6 +234,7 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
     read_push(table, builder, SceneRandom(builder.model->seed, push_stream++), run.pushes);
   std::stable_sort(run.pushes.begin(), run.pushes.end(),
                    [](const Push& a, const Push& b) { return a.start < b.start; });
+  run.links = read_links(root);
   run.duration = root.number("duration_s", kPositive, builder.model->settle + 1);
   root.finish();
   if (builder.model->bodies.empty())

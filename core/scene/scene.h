@@ -12,6 +12,7 @@
 #include "core/dynamics/state.h"
 #include "core/limits.h"
 #include "core/scene/field_cache.h"
+#include "core/scene/scene_links.h"
 
 namespace tactus {
 
@@ -32,12 +33,13 @@ struct Push {
   std::uint64_t start = 0, end = 0;  // ticks
 };
 
-// What a scene asks to be done with its Model when it is run without a server. Plain data; the pushes are already drawn
-// from the seed.
+// What a scene asks to be done with its Model when it is run: pushes without a server, faults of links with one. Plain
+// data; the pushes are already drawn from the seed.
 struct SceneRun {
   std::unique_ptr<Model> model;
-  std::vector<Push> pushes;  // sorted by start
-  double duration = 0;       // the scene's suggestion for a run [s]
+  std::vector<Push> pushes;      // sorted by start
+  std::vector<SceneLink> links;  // for a server: nothing of core looks at them
+  double duration = 0;           // the scene's suggestion for a run [s]
 };
 
 // Reads, checks and builds. The schema is config/README.md. A path that ends in .urdf or .xml is a robot, which stands

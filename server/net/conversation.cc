@@ -151,8 +151,7 @@ bool Conversation::open_session(bool by_token) {
   const RateCap cap(hub_.options.commands_per_s, hub_.options.command_burst);
   Session& session = hub_.sessions.put(std::make_unique<Session>(*slot_, session_id_, name_, key_, by_token, cap));
   session.framed = is_framed();
-  hub_.set_faults(session, std::make_unique<FaultyLinks>(link_seed(hub_.options.link_seed, name_), hub_.options.link_up,
-                                                         hub_.options.link_down, hub_.options.link_datagrams));
+  hub_.begin_faults(session);
   phase_ = Phase::open;
   watchdog_.cancel();
   spdlog::info("{} joined from {}", name_, address_);

@@ -5,9 +5,27 @@
 
 #include "proto/seal.h"
 #include "server/net/conversation.h"
+#include "server/net/realtime_port.h"
 #include "server/net/record_desk.h"
 
 namespace tactus::net {
+namespace {
+
+// Ranges were checked when the scene was read.
+LinkFaultSettings settings_of(const SceneLinkDirection& in) {
+  LinkFaultSettings out;
+  out.delay_us = in.delay_us;
+  out.jitter_us = in.jitter_us;
+  out.loss = in.loss;
+  out.loss_burst = in.loss_burst;
+  out.duplicate = in.duplicate;
+  out.reorder = in.reorder;
+  out.reorder_us = in.reorder_us;
+  out.keep_order = in.keep_order;
+  return out;
+}
+
+}  // namespace
 
 void ShadowSeen::add(const ShadowSummary& summary) noexcept {
   last = summary;
@@ -73,11 +91,48 @@ void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
   }
 }
 
-void Hub::set_faults(Session& session, std::unique_ptr<FaultyLinks> faults) {
-  if (faults && !faults->up && !faults->down) faults = nullptr;
+void Hub::set_faults(Session& session, std::unique_ptr<FaultyLinks> faults, const char* why) {
+  if (faults && !faults->up && !faults->down && !faults->of_scene) faults = nullptr;
+  if (why != nullptr && record != nullptr && (faults || session.faults)) {
+    const auto told = [](const FaultyLink* link) { return link != nullptr ? text_of(link->settings()) : "sound"; };
+    record->note(why,
+                 faults ? "seed=" + std::to_string(faults->seed) + " up: " + told(faults->up.get()) +
+                              " down: " + told(faults->down.get())
+                        : std::string("sound"),
+                 session.name());
+  }
   session.faults = std::move(faults);
   faulty_links = 0;
   sessions.for_each([this](const Session& s) { faulty_links += s.faults ? 1 : 0; });
+}
+
+const SceneLink* Hub::scene_link(const std::string& client) const {
+  const SceneLink* other = nullptr;
+  for (const SceneLink& link : scene_links) {
+    if (link.client == client) return &link;
+    if (link.client.empty()) other = &link;
+  }
+  return other;
+}
+
+void Hub::begin_faults(Session& session) {
+  const SceneLink* link = scene_link(session.name());
+  const std::uint64_t seed = link_seed(link != nullptr ? link->seed : options.link_seed, session.name());
+  const LinkFaultSettings up = link != nullptr ? settings_of(link->up) : options.link_up;
+  const LinkFaultSettings down = link != nullptr ? settings_of(link->down) : options.link_down;
+  auto faults = std::make_unique<FaultyLinks>(seed, up, down, options.link_datagrams);
+  faults->of_scene = link != nullptr;
+  set_faults(session, std::move(faults), link != nullptr ? "scene_link_faults" : "config_link_faults");
+}
+
+void Hub::scene_links_changed(const std::vector<SceneLink>& links) {
+  scene_links = links;
+  sessions.for_each([this](Session& session) {
+    const bool was = session.faults && session.faults->of_scene;
+    if (!was && scene_link(session.name()) == nullptr) return;
+    realtime->flush_links(session);
+    begin_faults(session);
+  });
 }
 
 void Hub::client_left(ClientSlot client) {

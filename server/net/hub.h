@@ -54,6 +54,7 @@ struct Hub {
   SessionTable sessions;
   Authority authority;
   SceneLibrary library;
+  std::vector<SceneLink> scene_links;
   SceneView scene;
   TickPort tick;
   asio::thread_pool loader{1};  // reads scenes, builds and destroys worlds
@@ -81,13 +82,19 @@ struct Hub {
   // Channels that nobody holds any more ramp to zero; LEASE_LOST goes to those who did not ask for it.
   void channels_lost(const std::vector<LostChannel>& lost, bool tell);
   void client_left(ClientSlot client);
-  // Null, or without any fault: a sound link.
-  void set_faults(Session& session, std::unique_ptr<FaultyLinks> faults);
+  // Null, or without any fault: a sound link. why: of the record; nullptr: told there already.
+  void set_faults(Session& session, std::unique_ptr<FaultyLinks> faults, const char* why = nullptr);
+  // What a client's link has when its session begins: by the scene, or else by the config.
+  void begin_faults(Session& session);
+  // A scene with these [[link]]s has come: clients that it speaks of get them, what the scene before had set is taken
+  // back.
+  void scene_links_changed(const std::vector<SceneLink>& links);
   [[nodiscard]] std::string client_name(ClientSlot client);
   // The new world was taken by the tick: everything of the old scene is void.
   void scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank);
 
  private:
+  [[nodiscard]] const SceneLink* scene_link(const std::string& client) const;
   [[nodiscard]] v1::Reply event_reply(v1::Event::Kind kind, const std::string& text) const;
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "server/net/realtime_port.h"
+#include "server/net/record_desk.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
@@ -26,6 +27,13 @@ bool RealtimePort::takes_part(wire::DatagramType type, std::span<const std::uint
   if (!hub_.tick.lockstep()) return true;
   if (type == Type::state || type == Type::shadow) return true;
   return type == Type::command && !decoder_.is_heartbeat(payload);
+}
+
+// Into the session's link of that direction, which has faults; what they do is recorded.
+void RealtimePort::submit(Session& session, bool down, std::span<const std::uint8_t> datagram) {
+  FaultyLink& link = down ? *session.faults->down : *session.faults->up;
+  link.submit(datagram, link_now(), link_unit());
+  if (link.last_fate() != 0) hub_.record->injected(session.name(), down, link.counters().datagrams, link.last_fate());
 }
 
 void RealtimePort::take_datagram(Session& session, std::span<const std::uint8_t> datagram) {

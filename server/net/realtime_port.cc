@@ -161,7 +161,7 @@ void RealtimePort::handle(std::size_t length, std::uint64_t now) {
                                               length - wire::kHeaderBytes - wire::kMacBytes);
   if (session->is_newest_arrival(header.sequence)) addresses_[index_of(session->slot())] = from_;
   if (session->faults && session->faults->up && takes_part(header.type, payload))
-    return session->faults->up->submit({in_.data(), length}, link_now(), link_unit());
+    return submit(*session, false, {in_.data(), length});
   take(*session, header, payload, now);
 }
 
@@ -440,7 +440,7 @@ void RealtimePort::send(Session& session, wire::DatagramType type, std::size_t p
   const std::size_t length = session.sealer.seal_datagram(out_.data(), wire::kHeaderBytes + payload_length);
   const std::span<const std::uint8_t> datagram(out_.data(), length);
   if (!around_faults_ && session.faults && session.faults->down && takes_part(type, {}))
-    return session.faults->down->submit(datagram, link_now(), link_unit());
+    return submit(session, true, datagram);
   transmit(session, datagram);
 }
 

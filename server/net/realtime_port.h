@@ -79,6 +79,7 @@ class RealtimePort {
   [[nodiscard]] std::uint64_t link_now() const;   // ns, or in lockstep the tick
   [[nodiscard]] std::uint64_t link_unit() const;  // ns
   [[nodiscard]] bool takes_part(wire::DatagramType type, std::span<const std::uint8_t> payload);
+  void submit(Session& session, bool down, std::span<const std::uint8_t> datagram);
   void take_datagram(Session& session, std::span<const std::uint8_t> datagram);
   void arm_timer(std::uint64_t due_ns);
 

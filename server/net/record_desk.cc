@@ -26,6 +26,10 @@ void say(const record::Saved& saved) {
   }
 }
 
+bool is_heartbeat(const v1::CommandPacket& packet) {
+  return packet.ByteSizeLong() > 0 && packet.body_id_size() == 0 && packet.joint_id_size() == 0 && packet.robot() == 0;
+}
+
 bool jumps(Command::Kind kind) {
   return kind == Command::Kind::reset || kind == Command::Kind::restore || kind == Command::Kind::set_model ||
          kind == Command::Kind::set_parameters;
@@ -66,6 +70,8 @@ void RecordDesk::begin(const SceneSource& source) {
     parameter->set_value(value);
   }
   for (const Body& body : model.bodies) header.add_bodies(body.name);
+  for (const Joint& joint : model.joints)
+    header.add_joints(position_count(joint.kind) == 1 ? joint.name : std::string());
   recorder_->begin(std::move(header));
   keyframe_ticks_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(kKeyframe_s / model.step)));
   keyframe_wanted_ = true;
@@ -78,8 +84,8 @@ void RecordDesk::received(const std::string& client, std::uint64_t sequence, std
   v1::ReceivedCommand* command = record.mutable_command();
   if (!command->mutable_packet()->ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
     command->clear_packet();
-  } else if (command->packet().ByteSizeLong() > 0 && command->packet().body_id_size() == 0) {
-    return;  // a heartbeat
+  } else if (is_heartbeat(command->packet())) {
+    return;
   }
   command->set_client(client);
   command->set_sequence(sequence);
@@ -133,13 +139,28 @@ void RecordDesk::note(const std::string& what, const std::string& text, const st
   recorder_->add(std::move(record));
 }
 
+void RecordDesk::injected(const std::string& client, bool down, std::uint64_t number, std::uint32_t fate) {
+  if (recorder_ == nullptr) return;
+  v1::Record record;
+  v1::InjectedFault* fault = record.mutable_injected();
+  fault->set_client(client);
+  fault->set_down(down);
+  fault->set_number(number);
+  fault->set_tick(hub_.newest.tick);
+  fault->set_delay_us(fate / 8);
+  fault->set_lost((fate & 1) != 0);
+  fault->set_duplicated((fate & 2) != 0);
+  fault->set_reordered((fate & 4) != 0);
+  recorder_->add(std::move(record));
+}
+
 void RecordDesk::published(const StateFrame& frame) {
   if (recorder_ == nullptr || frame.epoch != hub_.scene.epoch) return;
   const bool due = frame.tick < keyframe_tick_ || frame.tick >= keyframe_tick_ + keyframe_ticks_;
   if (hub_.tick.lockstep()) {
     if (keyframe_wanted_ || due) {
       const World& world = hub_.tick.world();
-      add_keyframe(world.state(), world.hash(), hub_.scene.parameters, 0);
+      add_keyframe(world.state(), world.hash(), {hub_.scene.parameters, hub_.scene.joint_options}, 0);
     }
     recorder_->take_now();
   } else if (keyframe_wanted_) {
@@ -166,15 +187,14 @@ void RecordDesk::take_keyframe() {
   Command command;
   command.kind = Command::Kind::snapshot;
   command.state = state.get();
-  hub_.tick.post(command,
-                 [this, state, epoch = hub_.scene.epoch, parameters = hub_.scene.parameters](const Notice& notice) {
-                   keyframe_under_way_ = false;
-                   if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash, parameters, notice.ticket);
-                 });
+  hub_.tick.post(command, [this, state, epoch = hub_.scene.epoch,
+                           settings = Settings{hub_.scene.parameters, hub_.scene.joint_options}](const Notice& notice) {
+    keyframe_under_way_ = false;
+    if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash, settings, notice.ticket);
+  });
 }
 
-void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters,
-                              std::uint64_t ticket) {
+void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Settings& settings, std::uint64_t ticket) {
   const std::vector<std::uint8_t> bytes = hub_.scene.world->serialise(state);
   v1::Record record;
   v1::Keyframe* keyframe = record.mutable_keyframe();
@@ -182,11 +202,13 @@ void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Para
   keyframe->set_state_hash(hash);
   keyframe->set_state(bytes.data(), bytes.size());
   keyframe->set_ticket(ticket);
-  for (const auto& [key, value] : World::list_parameters(parameters)) {
+  for (const auto& [key, value] : World::list_parameters(settings.parameters)) {
     v1::Parameter* setting = keyframe->add_settings();
     setting->set_key(key);
     setting->set_value(value);
   }
+  for (const ChannelOptions& options : settings.joint_options)
+    record::write_options(options, *keyframe->add_joint_options());
   recorder_->add(std::move(record));
   keyframe_tick_ = state.tick;
   keyframe_wanted_ = false;

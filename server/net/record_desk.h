@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "control.pb.h"
 #include "record.pb.h"
@@ -35,6 +36,8 @@ class RecordDesk {
   void done(const Notice& notice, const std::string& text);
   // What a client did that is no command of the tick: its settings of a link, for example.
   void note(const std::string& what, const std::string& text, const std::string& client);
+  // What a link did to its n-th datagram: FaultyLink::last_fate().
+  void injected(const std::string& client, bool down, std::uint64_t number, std::uint32_t fate);
   // A state was published. In lockstep this thread ticks, and empties the recorder's rings.
   void published(const StateFrame& frame);
   // A fault has latched: a file, unless one was just written.
@@ -43,9 +46,15 @@ class RecordDesk {
   void save(const Exchange& x, const v1::SaveBlackBox& request);
 
  private:
+  // What of the world is no part of its state.
+  struct Settings {
+    Parameters parameters;
+    std::vector<ChannelOptions> joint_options;
+  };
+
   void every_second();
   void take_keyframe();
-  void add_keyframe(const State& state, std::uint64_t hash, const Parameters& parameters, std::uint64_t ticket);
+  void add_keyframe(const State& state, std::uint64_t hash, const Settings& settings, std::uint64_t ticket);
 
   Hub& hub_;
   record::Recorder* recorder_;

@@ -56,6 +56,7 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
     asio::post(h.loader, [old = notice.world] { delete old; });
     h.newest = StateFrame{};
     h.realtime->restart_links(false);
+    h.scene_links_changed(loaded->source.links);
     h.shadow_seen = {};
     h.broadcast(v1::Event::SCENE_CHANGED, loaded->name);
     spdlog::info("scene '{}' loaded by {}: {} bodies", loaded->name, h.client_name(x.client()),

@@ -4,28 +4,15 @@
 #include <string>
 
 #include "server/net/scene_view.h"
+#include "server/record/record_codec.h"
 
 namespace tactus::net {
 namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-double or_zero(double limit) {
-  return limit < kNoLimit ? limit : 0.0;
-}
 double or_none(double limit) {
   return limit == 0 ? kNoLimit : limit;
-}
-
-void write_options(const ChannelOptions& in, v1::JointOptions& out) {
-  out.set_missed(to_string(in.missed));
-  out.set_tolerance_ticks(in.tolerance_ticks);
-  out.set_fault_ticks(in.fault_ticks);
-  out.set_ramp_s(in.ramp);
-  out.set_cutoff_hz(in.cutoff);
-  out.set_effort_limit(or_zero(in.effort_limit));
-  out.set_effort_rate_limit(or_zero(in.effort_rate_limit));
-  out.set_velocity_limit(or_zero(in.velocity_limit));
 }
 
 void describe_joint(const SceneView& view, JointIndex index, v1::JointDescription& out) {
@@ -52,7 +39,7 @@ void describe_joint(const SceneView& view, JointIndex index, v1::JointDescriptio
   out.set_stiffness(driven.drive.kp);
   out.set_drive_damping(driven.drive.kd);
   if (driven.in_scene) out.set_drive(to_string(driven.drive.kind));
-  write_options(view.joint_options[view.driven[index]], *out.mutable_options());
+  record::write_options(view.joint_options[view.driven[index]], *out.mutable_options());
 }
 
 void describe_sensor(const Model& model, std::uint32_t index, v1::SensorDescription& out) {

@@ -44,14 +44,15 @@ LoadedScene load(const LoadRequest& request) {
   options.seed = request.seed;
   options.limits = request.limits;
   if (request.rate_hz > 0) options.set.emplace_back("step_s", std::to_string(1.0 / request.rate_hz));
-  std::unique_ptr<Model> model = load_scene(request.path, options);
+  SceneRun run = load_scene_run(request.path, options);
+  std::unique_ptr<Model> model = std::move(run.model);
   if (!World::has_model(model->contact_model)) {
     throw InputError(request.path + ": key 'model': found '" + to_string(model->contact_model) +
                      "', which this build does not have; expected one of " + model_names());
   }
   LoadedScene out;
   out.name = request.name;
-  out.source = {request.path, read_text(request.path), options.set, request.seed};
+  out.source = {request.path, read_text(request.path), options.set, request.seed, std::move(run.links)};
   out.world = std::make_unique<World>(std::move(model), request.limits);
   for (std::uint32_t r = 0; r < out.world->model().robots.size(); ++r) {
     for (const DrivenJoint& joint : out.world->driven_joints(r)) {

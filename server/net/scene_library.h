@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "core/scene/scene_links.h"
 #include "core/world.h"
 #include "server/net/solvers.h"
 
@@ -25,6 +26,7 @@ struct SceneSource {
   std::string path, text;  // of the scene's file
   std::vector<std::pair<std::string, std::string>> set;
   std::uint64_t seed = 0;
+  std::vector<SceneLink> links;
 };
 
 // A scene ready to be swapped in.

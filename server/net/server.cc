@@ -62,6 +62,7 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
   hub_.started_ns = now_ns();
   hub_.scene_changed(world, name, epoch, std::move(blank));
   record_.begin(source);
+  hub_.scene_links_changed(source.links);
   TickPort::Handlers handlers;
   handlers.verdict = [this](const Notice& notice) { realtime_.give_verdict(notice); };
   handlers.event = [this](const Notice& notice) { on_event(notice); };

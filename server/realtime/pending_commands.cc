@@ -56,6 +56,7 @@ PendingCommands::PendingCommands(std::uint32_t bodies, Ring<Notice>& notices)
     : notices_(notices), bodies_(bodies), channels_(2 * std::size_t{bodies}), datagrams_(channels_.size() + 1) {
   TACTUS_ASSERT(datagrams_.size() < kNoDatagram);
   waiting_.reserve(channels_.size());
+  taken_.reserve(bodies_);
   free_.reserve(datagrams_.size());
   for (std::size_t i = datagrams_.size(); i > 0; --i) free_.push_back(static_cast<Index>(i - 1));
 }
@@ -186,9 +187,13 @@ void PendingCommands::check_joints(const World& world) noexcept {
 void PendingCommands::settle_joint(Channel& channel, Datagram& datagram, const JudgeContext& context, double h,
                                    World& world) noexcept {
   const JointRow& row = channel.joint;
-  if (row.release) return world.release_joint(row.joint);
-  const JointVerdict verdict =
-      world.command_joint({row.joint, row.kind, row.value, row.rate}, deadline_ticks(datagram.deadline_us, h));
+  const std::uint64_t ticks = deadline_ticks(datagram.deadline_us, h);
+  if (row.release) {
+    taken_.push_back({row, 0});
+    return world.release_joint(row.joint);
+  }
+  const JointVerdict verdict = world.command_joint({row.joint, row.kind, row.value, row.rate}, ticks);
+  if (accepted(verdict)) taken_.push_back({row, ticks});
   const std::uint64_t tolerance = world.joint_options(row.joint).tolerance_ticks;
   const bool late = datagram.expected_tick != 0 && tolerance > 0 && context.tick > datagram.expected_tick + tolerance;
   if (datagram.verdict == Verdict::late) return;
@@ -199,6 +204,7 @@ void PendingCommands::settle_joint(Channel& channel, Datagram& datagram, const J
 
 void PendingCommands::settle(const JudgeContext& context, const Model& model, const State& state,
                              std::uint64_t channel_tick, double h, WrenchChannels& channels, World* world) noexcept {
+  taken_.clear();
   if (world != nullptr) check_joints(*world);
   for (const ChannelIndex at : waiting_) {
     Channel& channel = channels_[at];

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/actuation/joint_channels.h"
@@ -23,6 +24,12 @@ struct JudgeContext {
   std::uint64_t now_ns = 0;
   std::uint32_t epoch = 0;
   bool lockstep = false;  // ages are 0 and no deadline passes on the wall clock
+};
+
+// What a joint's channel was given.
+struct TakenJoint {
+  JointRow row;
+  std::uint64_t ticks = 0;
 };
 
 class PendingCommands {
@@ -43,6 +50,8 @@ class PendingCommands {
   // clock.
   void settle(const JudgeContext& context, const Model& model, const State& state, std::uint64_t channel_tick, double h,
               WrenchChannels& channels, World* world = nullptr) noexcept;
+  // The joint rows that the last settle() handed over, in their order.
+  [[nodiscard]] std::span<const TakenJoint> taken() const noexcept { return taken_; }
   // Tells whose commands these joints missed in the tick just stepped, once a datagram, and what acts instead.
   void tell_missed(const JudgeContext& context, const World& world) noexcept;
 
@@ -84,6 +93,7 @@ class PendingCommands {
   std::vector<Channel> channels_;
   std::vector<ChannelIndex> waiting_;  // with a row
   std::vector<Datagram> datagrams_;
+  std::vector<TakenJoint> taken_;
   std::vector<Index> free_;
   Index open_ = kNoDatagram;  // the datagram whose rows are arriving
 };

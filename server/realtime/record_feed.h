@@ -20,11 +20,23 @@ struct RecordRow {
     hash,     // of the state at `tick`
     adopted,  // a slow model's step became the state at `tick`
     notice,   // what: a done or an event; done swap_world carries the new epoch
+    // What the channels of joints were given before the step to `tick`: a run is re-executed from these.
+    joint_command,  // joint, mode; value: as asked for, rate; number: for so many ticks
+    joint_release,  // joint
+    joint_options,  // joint, mode: missed; number: tolerance and fault ticks (high, low half); value: ramp, cutoff,
+                    // limits
+    joint_time,     // number: ticks that passed without steps
+    robot_recover,  // joint: the robot
+    // What acted in the step to `tick`, after policies, limits and filter.
+    joint_acts,  // joint, mode, bits; value: setpoint, rate, brake
   };
   Kind kind = Kind::wrench;
   Notice::Kind what = Notice::Kind::done;
   Command::Kind command = Command::Kind::wrench;
   bool ok = true;
+  std::uint8_t mode = 0;  // DriveKind, or MissedPolicy
+  JointIndex joint = kNone;
+  std::uint32_t bits = 0;  // kJoint...
   std::uint32_t epoch = 0;
   BodyIndex body = kNoBody;
   std::uint64_t tick = 0;

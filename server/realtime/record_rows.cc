@@ -37,9 +37,66 @@ void TickLoop::record_commands() noexcept {
   }
 }
 
+RecordRow TickLoop::joint_row(RecordRow::Kind kind, JointIndex joint) const noexcept {
+  RecordRow row;
+  row.kind = kind;
+  row.joint = joint;
+  row.epoch = epoch_;
+  row.tick = world_->state().tick + 1;
+  return row;
+}
+
+void TickLoop::record_joint(RecordRow::Kind kind, JointIndex joint, std::uint64_t number) noexcept {
+  if (link_.record == nullptr) return;
+  RecordRow row = joint_row(kind, joint);
+  row.number = number;
+  record_row(row);
+}
+
+void TickLoop::record_options(JointIndex joint, const ChannelOptions& o) noexcept {
+  if (link_.record == nullptr) return;
+  RecordRow row = joint_row(RecordRow::Kind::joint_options, joint);
+  row.mode = static_cast<std::uint8_t>(o.missed);
+  row.number = std::uint64_t{o.tolerance_ticks} << 32 | o.fault_ticks;
+  row.value = {o.ramp, o.cutoff, o.effort_limit, o.effort_rate_limit, o.velocity_limit, 0};
+  record_row(row);
+}
+
+// Commands of this tick, as the channels took them.
+void TickLoop::record_taken() noexcept {
+  if (link_.record == nullptr) return;
+  for (const TakenJoint& taken : pending_.taken()) {
+    const bool release = taken.row.release;
+    RecordRow row =
+        joint_row(release ? RecordRow::Kind::joint_release : RecordRow::Kind::joint_command, taken.row.joint);
+    row.mode = static_cast<std::uint8_t>(taken.row.kind);
+    row.number = taken.ticks;
+    if (!release) row.value = {taken.row.value, taken.row.rate, 0, 0, 0, 0};
+    record_row(row);
+  }
+}
+
+// After the step: what came of the commands.
+void TickLoop::record_joints() noexcept {
+  const RobotDrives& drives = world_->robot_drives();
+  const std::span<const DrivenJoint> joints = drives.channels().joints();
+  const std::span<const JointChannels::Output> acted = drives.commands();
+  for (std::size_t i = 0; i < std::min(joints.size(), acted.size()); ++i) {
+    if (!acted[i].active) continue;
+    const Setpoint& s = acted[i].setpoint;
+    RecordRow row = joint_row(RecordRow::Kind::joint_acts, joints[i].drive.joint);
+    row.tick = world_->state().tick;
+    row.mode = static_cast<std::uint8_t>(s.kind);
+    row.bits = drives.bits(i);
+    row.value = {s.value, s.rate, s.brake, 0, 0, 0};
+    record_row(row);
+  }
+}
+
 // After the step.
 void TickLoop::record_step() noexcept {
   if (link_.record == nullptr) return;
+  record_joints();
   RecordRow row;
   row.epoch = epoch_;
   row.tick = world_->state().tick;
@@ -68,6 +125,7 @@ void TickLoop::record_state(const StateSlot* published, const Wake& wake) noexce
     slot->frame = published->frame;
     std::copy_n(published->pose.begin(), 7 * n, slot->pose.begin());
     std::copy_n(published->velocity.begin(), 6 * n, slot->velocity.begin());
+    std::copy_n(published->joints.begin(), published->frame.joint_count, slot->joints.begin());
   }
   slot->frame.contact_count = 0;
   feed.states.commit();

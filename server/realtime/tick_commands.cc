@@ -71,6 +71,7 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
     case Command::Kind::drop_joint:
       if (command.epoch == epoch_) {
         pending_.drop_joint(command.joint.joint, judge_context(wake));
+        record_joint(RecordRow::Kind::joint_release, command.joint.joint);
         world_->release_joint(command.joint.joint);
       }
       return;
@@ -112,9 +113,12 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
 
 void TickLoop::handle_robot(const Command& command) noexcept {
   if (command.kind == Command::Kind::set_joint_options) {
+    record_options(command.joint.joint, *command.options);
     world_->set_joint_options(command.joint.joint, *command.options);
   } else {
-    world_->recover_robot(static_cast<std::uint32_t>(command.value));
+    const auto robot = static_cast<std::uint32_t>(command.value);
+    record_joint(RecordRow::Kind::robot_recover, robot);
+    world_->recover_robot(robot);
   }
 }
 
@@ -185,8 +189,12 @@ bool TickLoop::world_moves(bool granted) noexcept {
 void TickLoop::watch_deadlines(const Wake& wake) noexcept {
   const JudgeContext context = judge_context(wake);
   const Model& model = world_->model();
-  if (still_beats_ > 0) world_->pass_joint_time(std::exchange(still_beats_, 0));
+  if (still_beats_ > 0) {
+    record_joint(RecordRow::Kind::joint_time, kNone, still_beats_);
+    world_->pass_joint_time(std::exchange(still_beats_, 0));
+  }
   pending_.settle(context, model, world_->state(), channel_tick_, model.step, channels_, world_.get());
+  record_taken();
   output_count_ = channels_.evaluate(channel_tick_, model, world_->state(), outputs_);
   ++channel_tick_;
   for (std::uint32_t i = 0; i < output_count_; ++i) {

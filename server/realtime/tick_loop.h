@@ -152,6 +152,11 @@ class TickLoop {
   void record_row(const RecordRow& row) noexcept;
   void record_notice(const Notice& notice) noexcept;
   void record_commands() noexcept;
+  [[nodiscard]] RecordRow joint_row(RecordRow::Kind kind, JointIndex joint) const noexcept;
+  void record_joint(RecordRow::Kind kind, JointIndex joint, std::uint64_t number = 0) noexcept;
+  void record_options(JointIndex joint, const ChannelOptions& options) noexcept;
+  void record_taken() noexcept;
+  void record_joints() noexcept;
   void record_step() noexcept;
   void record_state(const StateSlot* published, const Wake& wake) noexcept;
 

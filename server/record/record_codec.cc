@@ -1,6 +1,9 @@
 #include "server/record/record_codec.h"
 
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <span>
 #include <type_traits>
 
 #include "core/check.h"
@@ -11,6 +14,23 @@ namespace {
 static_assert(std::is_trivially_copyable_v<StateFrame> && std::is_trivially_copyable_v<RecordRow>);
 
 constexpr std::size_t kPose = 7, kVelocity = 6;
+
+// joint_command, joint_release, joint_acts: whatever else of a RecordRow they have.
+struct JointRowBytes {
+  std::uint64_t tick, ticks;
+  std::array<double, 3> value;
+  JointIndex joint;
+  std::uint32_t bits;
+  RecordRow::Kind kind;
+  std::uint8_t mode;
+  std::array<std::uint8_t, 6> unused;
+};
+static_assert(std::is_trivially_copyable_v<JointSample> && sizeof(JointRowBytes) == 56);
+
+bool is_short(RecordRow::Kind kind) {
+  return kind == RecordRow::Kind::joint_command || kind == RecordRow::Kind::joint_release ||
+         kind == RecordRow::Kind::joint_acts;
+}
 
 Bytes bytes_of(const std::vector<double>& column, std::size_t count) {
   TACTUS_ASSERT(count <= column.size());
@@ -23,6 +43,18 @@ void take_column(Bytes& bytes, std::size_t count, google::protobuf::RepeatedFiel
   out.Resize(static_cast<int>(count), 0.0);
   if (count > 0) std::memcpy(out.mutable_data(), bytes.data(), count * sizeof(double));
   bytes = bytes.subspan(count * sizeof(double));
+}
+
+void to_joints(Bytes bytes, std::uint32_t count, v1::StatePacket& out) {
+  TACTUS_ASSERT(bytes.size() >= count * sizeof(JointSample));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    JointSample joint;
+    std::memcpy(&joint, bytes.data() + i * sizeof joint, sizeof joint);
+    out.add_joint_id(i);
+    for (const double x : {joint.q, joint.v, joint.effort, joint.external_effort}) out.add_joint(x);
+    out.add_joint_bits(joint.bits);
+    out.add_joint_missed(joint.missed);
+  }
 }
 
 void to_state(Bytes bytes, v1::StatePacket& out) {
@@ -41,6 +73,7 @@ void to_state(Bytes bytes, v1::StatePacket& out) {
   for (std::uint32_t b = 0; b < f.body_count; ++b) out.add_body_id(b);
   take_column(bytes, kPose * f.body_count, *out.mutable_pose());
   take_column(bytes, kVelocity * f.body_count, *out.mutable_velocity());
+  to_joints(bytes, f.joint_count, out);
   out.set_contacts(f.report.contacts);
   out.set_contacts_dropped(f.report.points_dropped + f.report.pairs_dropped);
   out.set_penetration_max_m(static_cast<float>(f.report.depth_max));
@@ -69,11 +102,62 @@ v1::TickMark::Kind mark_of(const RecordRow& row) {
   }
 }
 
+void to_applied(const JointRowBytes& row, v1::AppliedJoint& out) {
+  out.set_tick(row.tick);
+  out.set_joint_id(row.joint);
+  out.set_mode(row.mode);
+  out.set_value(row.value[0]);
+  out.set_rate(row.value[1]);
+  out.set_bits(row.bits);
+  out.set_brake(row.value[2]);
+}
+
+void to_joint_row(Bytes bytes, v1::Record& out) {
+  JointRowBytes row{};
+  TACTUS_ASSERT(bytes.size() == sizeof row);
+  std::memcpy(&row, bytes.data(), sizeof row);
+  if (row.kind == RecordRow::Kind::joint_acts) return to_applied(row, *out.mutable_joint());
+  const bool command = row.kind == RecordRow::Kind::joint_command;
+  v1::JointInput* input = out.mutable_joint_input();
+  input->set_kind(command ? v1::JointInput::COMMAND : v1::JointInput::RELEASE);
+  input->set_tick(row.tick);
+  input->set_joint_id(row.joint);
+  if (!command) return;
+  input->set_mode(row.mode);
+  input->set_value(row.value[0]);
+  input->set_rate(row.value[1]);
+  input->set_ticks(row.ticks);
+}
+
+// The rare rows of joints.
+void to_input(const RecordRow& row, v1::JointInput& out) {
+  out.set_tick(row.tick);
+  if (row.joint != kNone) out.set_joint_id(row.joint);
+  if (row.kind == RecordRow::Kind::joint_time) {
+    out.set_kind(v1::JointInput::TIME);
+    out.set_ticks(row.number);
+  } else if (row.kind == RecordRow::Kind::robot_recover) {
+    out.set_kind(v1::JointInput::RECOVER);
+  } else {
+    out.set_kind(v1::JointInput::OPTIONS);
+    ChannelOptions options;
+    options.missed = static_cast<MissedPolicy>(row.mode);
+    options.tolerance_ticks = static_cast<std::uint32_t>(row.number >> 32);
+    options.fault_ticks = static_cast<std::uint32_t>(row.number);
+    options.ramp = row.value[0], options.cutoff = row.value[1];
+    options.effort_limit = row.value[2], options.effort_rate_limit = row.value[3];
+    options.velocity_limit = row.value[4];
+    write_options(options, *out.mutable_options());
+  }
+}
+
 void to_row(Bytes bytes, v1::Record& out) {
   RecordRow row;
   TACTUS_ASSERT(bytes.size() == sizeof row);
   std::memcpy(&row, bytes.data(), sizeof row);
-  if (row.kind == RecordRow::Kind::wrench) {
+  if (row.kind >= RecordRow::Kind::joint_command) {
+    to_input(row, *out.mutable_joint_input());
+  } else if (row.kind == RecordRow::Kind::wrench) {
     v1::AppliedWrench* wrench = out.mutable_wrench();
     wrench->set_tick(row.tick);
     wrench->set_body_id(row.body);
@@ -95,15 +179,41 @@ void to_row(Bytes bytes, v1::Record& out) {
 
 }  // namespace
 
-std::size_t state_bytes(std::size_t bodies) {
-  return sizeof(BlackBox::Entry) + sizeof(StateFrame) + (kPose + kVelocity) * sizeof(double) * bodies;
+std::size_t state_bytes(std::size_t bodies, std::size_t joints) {
+  return sizeof(BlackBox::Entry) + sizeof(StateFrame) + (kPose + kVelocity) * sizeof(double) * bodies +
+         sizeof(JointSample) * joints;
+}
+
+std::size_t joint_row_bytes() {
+  return 2 * (sizeof(BlackBox::Entry) + 64);  // as given and as applied; entries are padded to 16 bytes
+}
+
+bool append_row(BlackBox& box, double time, const RecordRow& row) {
+  if (!is_short(row.kind))
+    return box.append(static_cast<std::uint16_t>(Kind::row), time, {std::as_bytes(std::span(&row, 1))});
+  const JointRowBytes bytes{
+      row.tick, row.number, {row.value[0], row.value[1], row.value[2]}, row.joint, row.bits, row.kind, row.mode, {}};
+  return box.append(static_cast<std::uint16_t>(Kind::joint_row), time, {std::as_bytes(std::span(&bytes, 1))});
+}
+
+void write_options(const ChannelOptions& in, v1::JointOptions& out) {
+  const auto or_zero = [](double limit) { return std::isfinite(limit) ? limit : 0.0; };
+  out.set_missed(to_string(in.missed));
+  out.set_tolerance_ticks(in.tolerance_ticks);
+  out.set_fault_ticks(in.fault_ticks);
+  out.set_ramp_s(in.ramp);
+  out.set_cutoff_hz(in.cutoff);
+  out.set_effort_limit(or_zero(in.effort_limit));
+  out.set_effort_rate_limit(or_zero(in.effort_rate_limit));
+  out.set_velocity_limit(or_zero(in.velocity_limit));
 }
 
 bool append_state(BlackBox& box, double time, const StateSlot& slot) {
   const std::size_t n = slot.frame.body_count;
   const Bytes frame = std::as_bytes(std::span<const StateFrame>(&slot.frame, 1));
   return box.append(static_cast<std::uint16_t>(Kind::state), time,
-                    {frame, bytes_of(slot.pose, kPose * n), bytes_of(slot.velocity, kVelocity * n)});
+                    {frame, bytes_of(slot.pose, kPose * n), bytes_of(slot.velocity, kVelocity * n),
+                     std::as_bytes(std::span<const JointSample>(slot.joints.data(), slot.frame.joint_count))});
 }
 
 bool to_record(const BlackBox::Entry& entry, Bytes bytes, v1::Record& out) {
@@ -114,6 +224,9 @@ bool to_record(const BlackBox::Entry& entry, Bytes bytes, v1::Record& out) {
       return true;
     case Kind::row:
       to_row(bytes, out);
+      return true;
+    case Kind::joint_row:
+      to_joint_row(bytes, out);
       return true;
     case Kind::message:
       return out.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -146,6 +259,10 @@ const char* name_of(Command::Kind kind) {
       return "set_shadow";
     case K::set_parameters:
       return "set_parameter";
+    case K::set_joint_options:
+      return "set_joint_options";
+    case K::recover_robot:
+      return "recover_fault";
     default:
       return "other";
   }

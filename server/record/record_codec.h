@@ -9,12 +9,19 @@
 
 namespace tactus::record {
 
-// Entry::kind. A state is a StateFrame and its columns; a row a RecordRow; a message a Record as protobuf writes it.
-enum class Kind : std::uint16_t { state, row, message };
+// Entry::kind. A state is a StateFrame and its columns; a row a RecordRow; a message a Record as protobuf writes it;
+// a joint row the part of a RecordRow that commands of joints need.
+enum class Kind : std::uint16_t { state, row, message, joint_row };
 
 // Appends a copy of the state. False: no room.
 bool append_state(BlackBox& box, double time, const StateSlot& slot);
-[[nodiscard]] std::size_t state_bytes(std::size_t bodies);
+[[nodiscard]] std::size_t state_bytes(std::size_t bodies, std::size_t joints = 0);
+// Appends a row of the tick; those of joints, which may come with every tick and joint, shortened.
+bool append_row(BlackBox& box, double time, const RecordRow& row);
+// What one joint that is commanded in each tick takes a tick.
+[[nodiscard]] std::size_t joint_row_bytes();
+// Of the limits 0 means none.
+void write_options(const ChannelOptions& in, v1::JointOptions& out);
 
 // False: an entry that becomes no record.
 bool to_record(const BlackBox::Entry& entry, Bytes bytes, v1::Record& out);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kKeyframeRoom_s = 1.5;  // beyond `seconds`, so that a keyframe stands at or before their begin
 constexpr double kStatesShare = 0.8;     // of the memory; the rest is for rows, commands, keyframes
+constexpr double kStatesLeast = 0.3;     // of that share, however many joints are commanded in each tick
 constexpr std::uint64_t kPollNs = 2'000'000;
 
 std::int64_t unix_ns() {
@@ -43,11 +44,14 @@ std::string default_folder() {
   return (std::filesystem::temp_directory_path(ignored) / "tactus-black-box").string();
 }
 
-std::uint32_t state_every(std::size_t memory_bytes, double seconds, std::size_t bodies, double step) {
-  const double needed =
-      static_cast<double>(state_bytes(bodies)) * std::ceil((seconds + kKeyframeRoom_s) / std::max(step, 1e-9));
+std::uint32_t state_every(std::size_t memory_bytes, double seconds, std::size_t bodies, std::size_t joints,
+                          double step) {
+  const double ticks = std::ceil((seconds + kKeyframeRoom_s) / std::max(step, 1e-9));
+  const double rows = ticks * static_cast<double>(joints * joint_row_bytes());
+  const double room = kStatesShare * static_cast<double>(memory_bytes);
+  const double needed = ticks * static_cast<double>(state_bytes(bodies, joints));
   return static_cast<std::uint32_t>(
-      std::clamp(std::ceil(needed / (kStatesShare * static_cast<double>(memory_bytes))), 1.0, 1e6));
+      std::clamp(std::ceil(needed / std::max(room - rows, kStatesLeast * room)), 1.0, 1e6));
 }
 
 Recorder::Recorder(const RecordOptions& options, RecordFeed& feed)
@@ -92,7 +96,8 @@ void Recorder::begin(v1::RecordHeader header) {
   begin_epoch(header.scene_epoch());
   step_ = header.step_s();
   const std::uint32_t every =
-      state_every(options_.memory_bytes, options_.seconds, static_cast<std::size_t>(header.bodies_size()), step_);
+      state_every(options_.memory_bytes, options_.seconds, static_cast<std::size_t>(header.bodies_size()),
+                  static_cast<std::size_t>(header.joints_size()), step_);
   header.set_state_every(every);
   header.set_hash_every_ticks(options_.hash_every_ticks);
   feed_.state_every.store(every, std::memory_order_relaxed);
@@ -149,7 +154,7 @@ void Recorder::take_row(const RecordRow& row) {
                          row.command == Command::Kind::swap_world && row.ok;
   if (new_scene) begin_epoch(row.epoch);
   if (row.epoch != epoch_) return;
-  box_.append(static_cast<std::uint16_t>(Kind::row), time_, {std::as_bytes(std::span(&row, 1))});
+  append_row(box_, time_, row);
 }
 
 void Recorder::take_state(const StateSlot& slot) {

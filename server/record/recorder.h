@@ -34,8 +34,10 @@ struct RecordOptions {
 // $XDG_STATE_HOME/tactus/black-box, ~/.local/state/tactus/black-box, or a folder for temporary files.
 std::string default_folder();
 
-// How often a state is kept, so that `seconds` of them fit: states of so many bodies, in ticks of `step`.
-std::uint32_t state_every(std::size_t memory_bytes, double seconds, std::size_t bodies, double step);
+// How often a state is kept, so that `seconds` of them fit: states of so many bodies and joints, in ticks of `step`,
+// beside commands to all joints in each of them.
+std::uint32_t state_every(std::size_t memory_bytes, double seconds, std::size_t bodies, std::size_t joints,
+                          double step);
 
 // What became of a request to save.
 struct Saved {

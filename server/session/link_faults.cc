@@ -116,6 +116,16 @@ std::string problem_of(const LinkFaultSettings& s) {
   return {};
 }
 
+std::string text_of(const LinkFaultSettings& settings) {
+  std::string out;
+  for (std::size_t i = 0; i < kLinkFaultKeys.size(); ++i) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", value_of(settings, i));
+    if (value_of(settings, i) != 0) out += (out.empty() ? "" : ",") + std::string(kLinkFaultKeys[i].name) + "=" + text;
+  }
+  return out.empty() ? "sound" : out;
+}
+
 LinkFates::LinkFates(const LinkFaultSettings& settings, std::uint64_t seed) noexcept
     : settings_(settings), seed_(seed), state_(mix(seed + kGolden)) {
   if (settings_.reorder_us == 0) settings_.reorder_us = 2000;

@@ -53,6 +53,9 @@ std::string parse_link_faults(std::string_view text, LinkFaultSettings& settings
 // What is wrong with ranges or between the keys; empty: nothing.
 std::string problem_of(const LinkFaultSettings& settings);
 
+// The same text for settings: only what is not 0; "sound" when nothing is set.
+std::string text_of(const LinkFaultSettings& settings);
+
 // What befalls one datagram.
 struct LinkFate {
   bool lost = false, duplicated = false, reordered = false;
@@ -104,6 +107,8 @@ class FaultyLink {
   [[nodiscard]] const LinkFaultSettings& settings() const noexcept { return settings_; }
   [[nodiscard]] const LinkFaultCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] std::size_t waiting() const noexcept { return heap_.size(); }
+  // Of the datagram submitted last, as fates() has it.
+  [[nodiscard]] std::uint32_t last_fate() const noexcept { return kept_[(counters_.datagrams - 1) % kFatesKept]; }
   // The last fates, oldest first: delay_us * 8 + (1 lost | 2 duplicated | 4 reordered).
   [[nodiscard]] std::vector<std::uint32_t> fates() const;
 
@@ -134,6 +139,7 @@ struct FaultyLinks {
               std::size_t capacity);
   std::uint64_t seed;
   std::unique_ptr<FaultyLink> up, down;
+  bool of_scene = false;  // goes with the scene
 };
 
 // A client's seed where many clients share one setting: differs between names, not between runs.

@@ -29,6 +29,7 @@ def golden_seeds(folder):
             payload = data[4:-MAC] if len(data) > 4 + MAC else data[4:]
             write(folder, "client", f"{stem}-{i}", b"\3" + data[4:])
             write(folder, "server", f"{stem}-{i}", b"\xff" + payload)
+            write(folder, "web", f"{stem}-{i}", b"\xff" + payload)
             write(folder, "server", f"{stem}-{i}-stranger", b"\0" + data)
 
 
@@ -48,7 +49,8 @@ def request_seeds(folder):
             value = {inner.TYPE_STRING: "block", inner.TYPE_BYTES: b"state"}.get(inner.type, 5)
             if inner.message_type is None:
                 getattr(body, inner.name).append(value) if inner.label == inner.LABEL_REPEATED else setattr(body, inner.name, value)
-        write(folder, "server", f"request-{field.name}", b"\xff" + request.SerializeToString())
+        for target in ("server", "web"):
+            write(folder, target, f"request-{field.name}", b"\xff" + request.SerializeToString())
 
 
 def record_seeds(folder):
@@ -83,15 +85,17 @@ def scene_seeds(folder):
 
 
 def web_seeds(folder):
-    """HTTP as it should be, raw WebSocket frames, requests in frames."""
+    """HTTP as it should be, raw WebSocket frames, requests and a command in frames."""
     sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
-    from tactus.messages import Request
+    from tactus.messages import CommandPacket, Request
 
     for number, head in enumerate((b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", b"HEAD /a.js HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n",
                                    b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nab", b"GET /../x HTTP/1.0\r\nIf-None-Match: \"1\"\r\n\r\n")):  # fmt: skip
         write(folder, "web", f"http-{number}", b"\0" + head)
     hello = Request(id=1, hello={"version_major": 1, "client_name": "fuzz", "nonce": bytes(32)}).SerializeToString()
-    write(folder, "web", "hello", b"\xff" + hello)
+    write(folder, "web", "hello", b"\x90" + hello)
+    push = CommandPacket(scene_epoch=7, deadline_us=50_000, body_id=[1], wrench=[1, 0, 0, 0, 0, 0]).SerializeToString()
+    write(folder, "web", "push", b"\xff" + Request(id=3, command=push).SerializeToString())
     for number, frame in enumerate((b"\x82\x83\0\0\0\0abc", b"\x02\x81\0\0\0\0a\x80\x81\0\0\0\0b", b"\x89\x80\0\0\0\0", b"\x88\x82\0\0\0\0\x03\xe8")):
         write(folder, "web", f"frames-{number}", b"\x50" + frame)
 

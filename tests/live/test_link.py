@@ -5,7 +5,7 @@ import os
 import pytest
 
 import tactus
-from conftest import require_program
+from conftest import SCENE, require_program
 
 UP = dict(delay_us=2000, jitter_us=1500, loss=0.05, loss_burst=3, duplicate=0.02)
 DOWN = dict(delay_us=1000, jitter_us=2500, loss=0.05, duplicate=0.02, reorder=0.02, reorder_us=4000)
@@ -92,7 +92,7 @@ def test_delays_and_losses_in_free_run(server):
         assert c.link_statistics().datagrams_lost - sound.datagrams_lost >= 0.8 * (faults.down_counters.lost - 20)
         mine = next(s for s in c.statistics().clients if s.session == faults.session)
         assert mine.link_down.delay_us == 12000 and mine.link_up.delay_us == 8000
-        c.connection.barrier(1.0)
+        c.connection.barrier(10.0)
         assert c.connection.clock.round_trip_s is not None
 
 
@@ -156,12 +156,61 @@ def test_a_config_with_an_absurd_link_does_not_start(make_server, tmp_path, text
     assert all(name in output for name in names), output
 
 
+SCENE_LINKS = """
+[[link]]
+client = "controller"
+seed = 7
+up = { delay_us = 2000, loss = 0.1, loss_burst = 2 }
+[[link]]
+down = { delay_us = 300 }
+"""
+
+
+def test_faults_of_a_scene_come_with_it_and_go_with_it(make_server, tmp_path):
+    """By name and direction, seeded, over the config's; what a client sets itself stays; the next scene takes them back."""
+    config = tmp_path / "server.toml"
+    config.write_text(f'[link.up]\ndelay_us = 50\n[scene]\ndirectory = "{tmp_path}"\n[black_box]\nfolder = "{tmp_path}/boxes"\n')
+    (tmp_path / "sound.toml").write_text(SCENE)
+    server = make_server("--config", config, scene=SCENE + SCENE_LINKS).start()
+    seeds = []
+    for _ in range(2):
+        with server.connect(name="controller") as c:
+            faults = c.link_faults()
+            assert (faults.up.delay_us, faults.up.loss, faults.up.loss_burst, faults.HasField("down")) == (2000, 0.1, 2, False)
+            seeds.append(faults.seed)
+    assert seeds[0] == seeds[1]
+    with server.connect(name="controller") as c, server.connect(name="other") as other, server.connect(name="own") as own:
+        faults = other.link_faults()
+        assert (faults.down.delay_us, faults.HasField("up")) == (300, False) and faults.seed not in seeds
+        own.set_link_faults(up=dict(delay_us=1234))
+        c.load("sound")
+        assert c.link_faults().up.delay_us == other.link_faults().up.delay_us == 50  # the config's
+        assert own.link_faults().up.delay_us == 1234
+        told = {(o.client, o.what): o.text for o in tactus.record.read(c.save_black_box().path).operations}
+    assert "delay_us=50" in told["controller", "config_link_faults"]
+
+
+@pytest.mark.parametrize("text, names", [
+    ("[[link]]\nup = { loss = 3 }\n", ["link[0].up.loss", "found 3", "from 0 to 1"]),
+    ("[[link]]\nup = { los = 0.5 }\n", ["link[0].up.los", "unknown key"]),
+    ('[[link]]\nclient = "a"\n[[link]]\nclient = "a"\n', ["link[1].client", "once"]),
+])  # fmt: skip
+def test_a_scene_with_an_absurd_link_does_not_start(make_server, text, names):
+    code, output = make_server(scene=SCENE + text).run_to_end()
+    assert code != 0
+    line = len((SCENE + text).splitlines())
+    assert all(name in output for name in [f":{line}:", *names]), output
+
+
 def test_a_control_loop_learns_why_its_cycles_missed(server, run_program):
     with server.connect(name="loop") as c:
         assert c.quality.cycles == 0
         c.set_link_faults(up=dict(loss=0.5), seed=2)
-        c.control(["block"], lambda state: {"block": tactus.Wrench()}, duration_s=1.5)
-        q = c.quality
+        for _ in range(20):  # on a busy machine cycles take longer
+            c.control(["block"], lambda state: {"block": tactus.Wrench()}, duration_s=1.5)
+            q = c.quality
+            if q.cycles >= 300:
+                break
         assert q.cycles >= 300 and 0 <= q.success_rate <= 1
         for times in (q.compute_us, q.down_us, q.up_us, q.wake_late_us, q.work_us, q.wait_us):
             assert times.count > 0 and times.max >= times.p99 >= times.p50 >= 0

@@ -31,7 +31,7 @@ class Relay:
         near.settimeout(5)
         return near
 
-    def received(self, quiet_s=0.5):
+    def received(self, quiet_s=2.0):
         """Everything that comes until it has been quiet for so long."""
         self.far.settimeout(quiet_s)
         out = []

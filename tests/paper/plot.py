@@ -6,6 +6,7 @@ Exits 1 when a figure's data are missing.
 """
 import csv
 import glob
+import math
 import os
 import sys
 
@@ -177,6 +178,33 @@ def against(plt, folder, name, x, series, xlabel, ylabel):
     return fig
 
 
+def models(plt, folder, name, up):
+    """Both bodies after one step, a picture for each model of the PEG paper."""
+    groups = list(split(read(folder, name), "model"))
+    fig, axes = plt.subplots(1, len(groups), sharex=True, sharey=True, figsize=(2.6 * len(groups), 3))
+    for axis, (model, rows) in zip(axes, groups):
+        for body, corners in split(rows, "body"):
+            points = sorted(set((round(x, 6), round(y, 6)) for x, y in zip(corners["x_m"], corners[up])))
+            x0, y0 = (sum(p[k] for p in points) / len(points) for k in (0, 1))
+            points.sort(key=lambda p: math.atan2(p[1] - y0, p[0] - x0))
+            axis.fill(*zip(*points), alpha=0.5, color="tab:blue" if (body == 0) == (up == "z_m") else "tab:red")
+        axis.set_title(model, fontsize="small")
+        axis.set_aspect("equal")
+    return fig
+
+
+def corner(plt, folder):
+    data = read(folder, "peg_fig1")
+    fig, axis = plt.subplots(figsize=(5, 5))
+    axis.fill([-0.15, 0, 0, -0.15], [0, 0, -0.1, -0.1], color="lightgrey")
+    axis.plot(0.05, 0.05, "k.")
+    for model, x, y in zip(data["model"], data["x_m"], data["y_m"]):
+        axis.plot(x, y, "o", label=model, fillstyle="none")
+    axis.legend(fontsize="x-small")
+    axis.set_aspect("equal")
+    return fig
+
+
 def particle(plt, folder):
     data = read(folder, "survey_fig1")
     fig, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 6))
@@ -253,6 +281,11 @@ def sliding(plt, folder):
 
 
 FIGURES = {
+    "peg_fig1": corner,
+    "peg_fig11": lambda plt, folder: models(plt, folder, "peg_fig11", "y_m"),
+    "peg_fig12": lambda plt, folder: models(plt, folder, "peg_fig12", "z_m"),
+    "peg_fig11_steps": lambda plt, folder: against(plt, folder, "peg_fig11_steps", "steps", [
+        ("peg_overlap_m", "peg"), ("printed_overlap_m", "peg, printed")], "steps in 0.5 s", "deepest overlap [m]"),
     "survey_fig1": particle, "survey_fig2_4": push_and_force, "survey_fig3": bricks, "survey_incline": incline,
     "survey_painleve": painleve, "survey_sliding": sliding,
     "survey_penalty": lambda plt, folder: against(plt, folder, "survey_penalty", "stiffness_n_per_m", [

@@ -162,8 +162,8 @@ TEST_CASE("client: parts that are lost make ticks that are missed, never half st
 
 TEST_CASE("client: after a lost link it comes back by itself, but commands only when armed again") {
   FakeServer server;
+  std::atomic<int> ups{0}, downs{0};  // outlive the client, whose end is a link down
   Client client("127.0.0.1", server.port());
-  std::atomic<int> ups{0}, downs{0};
   client.on_link([&](bool up, const std::string&) { ++(up ? ups : downs); });
   client.arm({"body0"});
   Report report = client.run([&](const State&, const Link&, Command& command) {
@@ -235,6 +235,24 @@ TEST_CASE("client: a new scene or a lost lease disarms") {
   CHECK_FALSE(client.holds("body0"));
 }
 
+TEST_CASE("client: a lost lease is the one that is named, not one whose name begins like it") {
+  FakeServer server;
+  Client client("127.0.0.1", server.port());
+  client.arm({"joint/arm/wrist_1", "joint/arm/wrist"});
+  std::atomic<int> events{0};
+  client.on_event([&](const v1::Event&) { ++events; });
+  for (const char* other : {"joint/arm/wrist_10", "joint/arm/wrist_1/", "xjoint/arm/wrist_1", "joint/arm/wris", ""})
+    server.send_event(v1::Event::LEASE_LOST, other);
+  REQUIRE(eventually([&] { return events == 5; }));
+  CHECK(client.armed());
+  CHECK(client.holds("joint/arm/wrist_1"));
+  CHECK(client.holds("joint/arm/wrist"));
+  server.send_event(v1::Event::LEASE_LOST, "joint/arm/wrist_1");
+  CHECK(eventually([&] { return !client.armed(); }));
+  CHECK_FALSE(client.holds("joint/arm/wrist_1"));
+  CHECK(client.holds("joint/arm/wrist"));
+}
+
 TEST_CASE("client: a lease that cannot be renewed disarms") {
   FakeServer server;
   Options options;
@@ -283,9 +301,9 @@ TEST_CASE("client: lockstep by datagram repeats a lost grant and never runs furt
 
 TEST_CASE("client: requests from a callback are refused, not a deadlock") {
   FakeServer server;
-  Client client("127.0.0.1", server.port());
-  std::promise<bool> refused;
+  std::promise<bool> refused;  // outlive the client
   std::atomic<bool> once{false};
+  Client client("127.0.0.1", server.port());
   client.on_state([&](const StatePtr&) {
     if (once.exchange(true)) return;
     try {

@@ -70,6 +70,36 @@ TEST_CASE("numbers: type, range, finite, with line and key") {
   });
 }
 
+TEST_CASE("links: ranges, kinds, what cannot be at once, with line and key") {
+  const auto link = [](const std::string& text) { return with("") + "[[link]]\n" + text; };
+  check_all({
+      {"share over 1", link("up = { loss = 2 }"), {"f.toml:10: link[0].up.loss: found 2", "from 0 to 1"}},
+      {"nan", link("up = { loss = nan }"), {"f.toml:10: link[0].up.loss", "nan"}},
+      {"negative delay", link("down = { delay_us = -1 }"), {"f.toml:10: link[0].down.delay_us: found -1", "1000000"}},
+      {"broken delay", link("[link.down]\ndelay_us = 1.5"), {"f.toml:11: link[0].down.delay_us: found 1.5"}},
+      {"unknown key", link("up = { los = 0.1 }"), {"f.toml:10: link[0].up.los: unknown key", "loss"}},
+      {"unknown key of the link", link("dwon = { loss = 0.1 }"), {"f.toml:10: link[0].dwon: unknown key", "down"}},
+      {"short burst", link("up = { loss_burst = 0.5 }"), {"link[0].up.loss_burst: found 0.5", "1 to 1000"}},
+      {"too much in bursts",
+       link("up = { loss = 0.8, loss_burst = 1 }"),
+       {"f.toml:10: link[0].up.loss: found 0.8", "at most 0.5"}},
+      {"order", link("up = { keep_order = 1 }"), {"link[0].up.keep_order: found 1"}},
+      {"name", link("client = \"a b\""), {"f.toml:10: link[0].client: found \"a b\""}},
+      {"seed", link("seed = -4"), {"f.toml:10: link[0].seed: found -4"}},
+      {"twice", link("client = \"a\"\n[[link]]\nclient = \"a\""), {"f.toml:12: link[1].client: found \"a\"", "once"}},
+      {"two for all", link("seed = 1\n[[link]]\nseed = 2"), {"link[1]", "second time"}},
+      {"no array", "link = 3\n" + with(""), {"f.toml:1: link: found 3", "[[link]]"}},
+      {"a plain table", with("") + "[link]\nseed = 1", {"link: found", "[[link]]"}},
+  });
+  const auto run = tactus::parse_scene_run(
+      link("client = \"c\"\nseed = 9\nup = { delay_us = 3, loss = 0.25 }\ndown = { keep_order = true, jitter_us = 4 }"),
+      "f.toml", {});
+  REQUIRE(run.links.size() == 1);
+  const tactus::SceneLink& got = run.links[0];
+  CHECK((got.client == "c" && got.seed == 9 && got.up.delay_us == 3 && got.up.loss == 0.25));
+  CHECK((got.down.keep_order && got.down.jitter_us == 4 && got.down.loss == 0 && !got.up.keep_order));
+}
+
 TEST_CASE("keys and names") {
   check_all({
       {"unit left out", with("mass = 3"), {"f.toml:5: body[0].mass: unknown key", "perhaps mass_kg"}},
@@ -98,6 +128,31 @@ TEST_CASE("keys and names") {
       {"not TOML", "a = [1, 2\nb = 3\n", {"f.toml:2", "not TOML"}},
       {"nothing", "", {"f.toml", "no body"}},
   });
+}
+
+TEST_CASE("[peg]: words, range and type, with line and key; nothing else is in it") {
+  check_all({
+      {"form",
+       "[peg]\nform = \"exact\"\n" + with(""),
+       {"f.toml:2: peg.form: found \"exact\"", "\"repaired\"", "\"printed\"", "\"unilateral\""}},
+      {"form, a number", "[peg]\nform = 1\n" + with(""), {"f.toml:2: peg.form: found 1", "\"repaired\""}},
+      {"edge_test",
+       "[peg]\nedge_test = \"none\"\n" + with(""),
+       {"f.toml:2: peg.edge_test: found \"none\"", "\"gauss\"", "\"paper\""}},
+      {"angle below 0",
+       "[peg]\nangle_rad = -1e-3\n" + with(""),
+       {"f.toml:2: peg.angle_rad: found -0.001", "from 0 to 0.5"}},
+      {"angle above", "[peg]\nangle_rad = 0.6\n" + with(""), {"f.toml:2: peg.angle_rad: found 0.6", "from 0 to 0.5"}},
+      {"angle nan", "[peg]\nangle_rad = nan\n" + with(""), {"f.toml:2: peg.angle_rad:", "nan"}},
+      {"angle, a word", "[peg]\nangle_rad = \"small\"\n" + with(""), {"f.toml:2: peg.angle_rad: found \"small\""}},
+      {"unknown key", "[peg]\nalpha = 1\n" + with(""), {"f.toml:2: peg.alpha"}},
+      {"no table", "peg = 1\n" + with(""), {"f.toml:1: peg: found 1"}},
+  });
+  tactus::SceneOptions options;
+  options.set = {{"peg.form", "exact"}};
+  CHECK(complaint(with(""), options).find("\"repaired\"") != std::string::npos);
+  options.set = {{"peg.angle_rad", "7"}};
+  CHECK(complaint(with(""), options).find("from 0 to 0.5") != std::string::npos);
 }
 
 TEST_CASE("bodies that cannot be") {

@@ -230,9 +230,9 @@ TEST_CASE("what is no recording is said to be none") {
 }
 
 TEST_CASE("states are thinned out as far as the memory asks, and no further") {
-  CHECK(record::state_every(64u << 20, 10, 1, 1e-3) == 1);
+  CHECK(record::state_every(64u << 20, 10, 1, 0, 1e-3) == 1);
   for (const std::size_t bodies : {10u, 100u, 1000u}) {
-    const std::uint32_t every = record::state_every(16u << 20, 10, bodies, 1e-3);
+    const std::uint32_t every = record::state_every(16u << 20, 10, bodies, 0, 1e-3);
     const double bytes = static_cast<double>(record::state_bytes(bodies)) * 10'000;
     CHECK(bytes / every <= 16 << 20);
     if (every > 1) CHECK(bytes * 1.15 / (every - 1) > 0.8 * (16 << 20));

@@ -10,11 +10,6 @@ constexpr auto kBeat = std::chrono::milliseconds(10);
 constexpr std::int64_t kMillisecond = 1'000'000;
 thread_local const void* running_impl = nullptr;  // whose io thread this is
 
-// Does the text of a LEASE_LOST event name this channel?
-bool names(const std::string& text, const std::string& channel) {
-  return text == channel || (channel != "world" && text.find(channel) != std::string::npos);
-}
-
 }  // namespace
 
 v1::Request subscribe_request(const Subscription& wanted) {
@@ -235,7 +230,7 @@ void Client::Impl::on_event(const v1::Event& event) {
       const std::lock_guard lock(m);
       for (Claim& claim : claims)
         for (const std::string& channel : claim.channels)
-          if (names(event.text(), channel)) {
+          if (event.text() == channel) {  // the server names one channel
             claim.lose(channel);
             ours = true;
           }

@@ -44,18 +44,27 @@ client::Options client_options(std::uint16_t port) {
   return out;
 }
 
-double distance(const Vec3& a, const Vec3& b) {
-  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+// Of different lengths: not a number.
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return std::nan("");
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
 }
 
-std::string text_of(const Vec3& x) {
+std::string text_of(const std::vector<double>& x) {
   std::ostringstream out;
-  out << '(' << x[0] << ", " << x[1] << ", " << x[2] << ')';
+  for (std::size_t i = 0; i < x.size(); ++i) out << (i == 0 ? '(' : ' ') << x[i] << (i + 1 < x.size() ? "," : ")");
   return out.str();
 }
 
+std::vector<double> numbers(const Vec3& x) {
+  return {x.begin(), x.end()};
+}
+
 bool tells_of_a_fault(const v1::Event& event) {
-  return event.kind() == v1::Event::BODY_FROZEN || event.kind() == v1::Event::SERVER_STOPPING ||
+  return event.kind() == v1::Event::BODY_FROZEN || event.kind() == v1::Event::ROBOT_FAULT ||
+         event.kind() == v1::Event::SERVER_STOPPING ||
          (event.kind() == v1::Event::LEASE_LOST && event.text() != "world");
 }
 
@@ -68,11 +77,16 @@ std::ostream& operator<<(std::ostream& out, const Check& check) {
 // --- Run
 
 Check Run::tracks(const Value& value, const Target& target, double within, double after_s) const {
+  return tracks([&value](const State& state) { return numbers(value(state)); },
+                [&target](double t) { return numbers(target(t)); }, within, after_s);
+}
+
+Check Run::tracks(const Joints& value, const JointTarget& target, double within, double after_s) const {
   double worst = -1;
   std::string where;
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (t_s(i) < after_s - 1e-9) continue;
-    const Vec3 found = value(*states[i]), wanted = target(t_s(i));
+    const std::vector<double> found = value(*states[i]), wanted = target(t_s(i));
     const double error = distance(found, wanted);
     if (error <= worst) continue;  // NaN is the worst
     worst = error;
@@ -91,6 +105,11 @@ Check Run::tracks(const Value& value, const Vec3& target, double within, double 
       value, [&target](double) { return target; }, within, after_s);
 }
 
+Check Run::tracks(const Joints& value, const std::vector<double>& target, double within, double after_s) const {
+  return tracks(
+      value, [&target](double) { return target; }, within, after_s);
+}
+
 Check Run::loss_below(double ratio) const {
   if (commands == 0) return Check::fail("no command was sent: there is no loss to judge");
   if (loss() < ratio) return Check::pass();
@@ -101,7 +120,8 @@ Check Run::loss_below(double ratio) const {
 }
 
 Check Run::no_faults() const {
-  constexpr std::uint32_t kBits = v1::STATUS_FAULT | v1::STATUS_BODY_FROZEN | v1::STATUS_COMMANDS_DROPPED;
+  constexpr std::uint32_t kBits =
+      v1::STATUS_FAULT | v1::STATUS_BODY_FROZEN | v1::STATUS_COMMANDS_DROPPED | v1::STATUS_ROBOT_FAULT;
   for (const client::StatePtr& state : states) {
     if ((state->status_bits & kBits) == 0) continue;
     return Check::fail("status bits " + std::to_string(state->status_bits & kBits) + " at tick " +
@@ -162,11 +182,30 @@ Value Simulation::position(const std::string& body) {
   return [id = impl_->client.body(body)](const State& state) { return state.body(id).p_WB; };
 }
 
+client::Robot Simulation::robot(const std::string& name) {
+  return impl_->client.robot(name);
+}
+
+Joints Simulation::joints(const std::string& name) {
+  return [robot = impl_->client.robot(name)](const State& state) {
+    std::vector<double> q;
+    for (std::size_t i = 0; i < robot.size(); ++i) q.push_back(state.robot(robot).q(i));
+    return q;
+  };
+}
+
 namespace {
 
-void add_verdicts(client::Client& client, Run& run, std::uint64_t& in_a_row) {
+// That no fresh command came for a tick: told after the verdict of the one that acts on.
+bool tells_of_a_miss(int code) {
+  return code >= v1::VERDICT_HELD && code <= v1::VERDICT_BRAKED;
+}
+
+void add_verdicts(client::Client& client, Run& run, std::uint64_t& in_a_row, std::uint64_t& judged) {
   for (const client::Verdict& verdict : client.take_verdicts()) {
     ++run.verdicts[client::verdict_name(verdict.code)];
+    if (tells_of_a_miss(verdict.code)) continue;
+    ++judged;
     const bool lost = !verdict.applied() && verdict.code != v1::VERDICT_SUPERSEDED;
     in_a_row = lost ? in_a_row + 1 : 0;
     run.lost += lost ? 1 : 0;
@@ -187,39 +226,52 @@ static client::StatePtr first_state(client::Client& client) {
 
 Run Simulation::run(const std::vector<std::string>& bodies, double seconds, const client::Loop& controller,
                     const RunOptions& options) {
+  client::Subscription shown;
+  shown.bodies = bodies;
+  shown.wrench = true;
+  return run(shown, bodies, seconds, controller, options);
+}
+
+Run Simulation::run_robot(const std::string& robot, double seconds, const client::Loop& controller,
+                          const RunOptions& options) {
+  client::Subscription shown;
+  shown.bodies = {"*"};
+  shown.joints = {robot};
+  for (const auto& [name, id] : impl_->client.robot(robot).links) shown.end_effectors.push_back(name);
+  shown.jacobian = true;
+  return run(shown, {impl_->client.robot(robot).channel()}, seconds, controller, options);
+}
+
+Run Simulation::run(const client::Subscription& shown, std::vector<std::string> channels, double seconds,
+                    const client::Loop& controller, const RunOptions& options) {
   client::Client& client = impl_->client;
   if (options.reset) client.reset();
   impl_->take_faults();
   client.take_verdicts();
-  client::Subscription subscription;
-  subscription.bodies = bodies;
-  subscription.wrench = true;
-  client.subscribe(subscription);
+  client.subscribe(shown);
   const double cycle_s = options.every * client.scene()->step_s();
-  std::vector<std::string> channels = bodies;
   channels.emplace_back("world");
   client.arm(channels);
 
   Run run;
   client::Command command;
-  std::uint64_t in_a_row = 0;
+  std::uint64_t in_a_row = 0, judged = 0;
   run.states.push_back(first_state(client));
   const auto cycles = std::max<long long>(1, std::llround(seconds / cycle_s));
   for (long long i = 0; i < cycles; ++i) {
-    command.rows.clear();
+    command.clear();
     command.deadline_us = options.deadline_us != 0 ? options.deadline_us
                                                    : static_cast<std::uint32_t>(std::clamp(2e6 * cycle_s, 2e4, 2e5));
     command.deadline_us = std::min(command.deadline_us, kDeadlineCapUs);
     command.expected_tick = run.states.back()->tick;
     if (!controller(*run.states.back(), client.link(), command)) break;
-    run.commands += command.rows.empty() ? 0 : 1;
-    run.states.push_back(client.advance(options.every, command.rows.empty() ? nullptr : &command));
-    add_verdicts(client, run, in_a_row);
+    run.commands += command.empty() ? 0 : 1;
+    const client::StatePtr next = client.advance(options.every, command.empty() ? nullptr : &command);
+    run.states.push_back(next ? next : run.states.back());  // on a link with faults none may have come
+    add_verdicts(client, run, in_a_row, judged);
   }
   run.state_hash = client.grant(run.states.back()->tick).state_hash();
   run.faults = impl_->take_faults();
-  std::uint64_t judged = 0;
-  for (const auto& entry : run.verdicts) judged += entry.second;
   run.lost += run.commands - std::min(judged, run.commands);  // no verdict came
   return run;
 }

@@ -8,6 +8,11 @@
 //     CHECK(run.loss_below(0.02));
 //     CHECK(run.no_faults());
 //   }
+//
+// The same for the joints of a robot:
+//
+//     const auto run = sim.run_robot("arm", 5.0, controller);      // calls command.effort(sim.robot("arm"), {...})
+//     CHECK(run.tracks(sim.joints("arm"), [](double t) { return std::vector{0.3 * t, -0.1}; }, 0.01, 1.0));
 #pragma once
 
 #include <functional>
@@ -42,6 +47,8 @@ std::ostream& operator<<(std::ostream& out, const Check& check);
 
 using Value = std::function<Vec3(const State&)>;
 using Target = std::function<Vec3(double t_s)>;  // of the time since the start of the run
+using Joints = std::function<std::vector<double>(const State&)>;
+using JointTarget = std::function<std::vector<double>(double t_s)>;  // as many as joints
 
 // What came of one run.
 struct Run {
@@ -49,7 +56,7 @@ struct Run {
   std::uint64_t commands = 0;                     // sent
   std::map<std::string, std::uint64_t> verdicts;  // name -> count
   std::uint64_t lost = 0, lost_in_a_row = 0;      // never applied, and not because a newer one took their place
-  std::vector<std::string> faults;                // bodies frozen, leases lost ...: one line each
+  std::vector<std::string> faults;                // bodies frozen, robots' faults, leases lost ...: one line each
   std::uint64_t state_hash = 0;                   // of the last state: equal hashes mean equal states, bit by bit
 
   double t_s(std::size_t i) const { return states[i]->sim_time_s - states[0]->sim_time_s; }
@@ -58,6 +65,8 @@ struct Run {
   // From after_s on the value is within `within` of the target in each state (length of the difference, SI units).
   Check tracks(const Value& value, const Target& target, double within, double after_s = 0) const;
   Check tracks(const Value& value, const Vec3& target, double within, double after_s = 0) const;
+  Check tracks(const Joints& value, const JointTarget& target, double within, double after_s = 0) const;
+  Check tracks(const Joints& value, const std::vector<double>& target, double within, double after_s = 0) const;
   // Fewer than this part of the commands were lost. False, too, when none was sent.
   Check loss_below(double ratio) const;
   Check no_faults() const;
@@ -95,8 +104,16 @@ class Simulation {
   // The bodies are leased and recorded (none: all that move are recorded). The loop ends early when it returns false.
   Run run(const std::vector<std::string>& bodies, double seconds, const client::Loop& controller,
           const RunOptions& options = {});
+  // The same for a robot: all its joints are leased and recorded, and all bodies that move.
+  Run run_robot(const std::string& robot, double seconds, const client::Loop& controller,
+                const RunOptions& options = {});
+  client::Robot robot(const std::string& name);
+  // q of the robot's joints that take commands, in the order of every command [rad or m].
+  Joints joints(const std::string& robot);
 
  private:
+  Run run(const client::Subscription& shown, std::vector<std::string> channels, double seconds,
+          const client::Loop& controller, const RunOptions& options);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -109,10 +109,18 @@ class Lockstep:
         epoch = self._client.connection.scene.scene_epoch
         return self._client.connection.request("grant", run_to_tick=tick, scene_epoch=epoch, wait_s=self._timeout_s).grant
 
+    def _link_has_faults(self):
+        # GRANTED says so when states are held back; it may still be under way, and faults of the way up send none.
+        if self._client.connection.granted_tick is not None:
+            return True
+        faults = self._client.link_faults()
+        return faults.HasField("up") or faults.HasField("down")
+
     def _require_judged(self, tick):
         for command in self._client.take_unjudged():
             verdict = command.find_verdict()
-            if self._client.connection.granted_tick is not None and (verdict is None or not verdict.refused):
+            judged = verdict is not None and not (verdict.refused or verdict.code == VerdictCode.EXPIRED)
+            if not judged and (verdict is None or not verdict.refused) and self._link_has_faults():
                 continue  # late or lost, as the link was told to
             if verdict is None:
                 raise LockstepError(

@@ -10,13 +10,13 @@ import pathlib
 import zlib
 from typing import NamedTuple
 
-from .messages import Record, verdict_name
+from .messages import JointBit, Record, verdict_name
 from .state import State
 
 CRC_BYTES = 5
 CRC_TAG = 0x7D
 RECORD_BYTES_MAX = 64 << 20
-KINDS = ("wrench", "hash", "state", "command", "verdict", "operation", "keyframe", "event", "mark")
+KINDS = ("wrench", "hash", "state", "command", "verdict", "operation", "keyframe", "event", "mark", "joint_input", "joint", "injected")
 CSV_COLUMNS = (
     "tick", "sim_time_s", "body", "p_x_m", "p_y_m", "p_z_m", "q_w", "q_x", "q_y", "q_z",
     "v_x_m_per_s", "v_y_m_per_s", "v_z_m_per_s", "w_x_rad_per_s", "w_y_rad_per_s", "w_z_rad_per_s",
@@ -39,12 +39,29 @@ class Judged(NamedTuple):
     age_us: int
 
 
+class JointSample(NamedTuple):
+    """One joint in one state: SI units (rad or m)."""
+
+    tick: int
+    q: float
+    dq: float
+    effort: float  # that the drive gave, mean over the tick
+    external_effort: float
+    bits: JointBit
+
+
+def input_kind(joint_input) -> str:
+    """"COMMAND", "RELEASE", "OPTIONS", "RECOVER" or "TIME"."""
+    return type(joint_input).Kind.Name(joint_input.kind)
+
+
 class Recording:
     """All that could be read. `damage` says where the rest was lost, and is None when the file is whole."""
 
     def __init__(self, header):
         self.header = header
         self.bodies = list(header.bodies)
+        self.joint_names = list(header.joints)  # by id; "" has no columns
         self.end = None  # RecordEnd; None when the file was cut off
         self.damage = None
         self.states = []  # State, in order; state["block"].p_WB
@@ -56,6 +73,9 @@ class Recording:
     keyframes = property(lambda self: self._of_kind["keyframe"], doc="Keyframe: whole states, as World::serialise() writes them")
     events = property(lambda self: self._of_kind["event"], doc="Event")
     marks = property(lambda self: self._of_kind["mark"], doc="TickMark")
+    joint_inputs = property(lambda self: self._of_kind["joint_input"], doc="JointInput: what the tick gave to joints, as asked for")
+    joints = property(lambda self: self._of_kind["joint"], doc="AppliedJoint: what acted on joints, each tick, after policies and limits")
+    injected = property(lambda self: self._of_kind["injected"], doc="InjectedFault: what links with faults on purpose did")
     packets = property(lambda self: self._of_kind["command"], doc="ReceivedCommand: as they came")
     verdicts = property(lambda self: self._of_kind["verdict"], doc="GivenVerdict")
 
@@ -72,9 +92,22 @@ class Recording:
     def name(self, body_id: int) -> str:
         return self.bodies[body_id] if body_id < len(self.bodies) else f"#{body_id}"
 
+    def joint(self, name: str) -> list:
+        """A joint ("arm/elbow") in each state: [JointSample]."""
+        if not name or name not in self.joint_names:
+            raise KeyError(f"no joint {name!r} in this recording; there are: {', '.join(n for n in self.joint_names if n) or 'none'}")
+        row = self.joint_names.index(name)
+        return [
+            JointSample(p.tick, *p.joint[4 * row : 4 * row + 4], JointBit(p.joint_bits[row]))
+            for p in self._of_kind["state"]
+            if row < len(p.joint_id)
+        ]
+
     def commands(self) -> list:
         """Each command with its verdict, in the order in which they came: [Judged]."""
-        given = {(v.client, v.sequence): v for v in self.verdicts}
+        given = {}
+        for v in self.verdicts:
+            given.setdefault((v.client, v.sequence), v)  # that it was held later, for want of a newer one, comes after
         out = [self._judged(c.client, c.sequence, c, given.pop((c.client, c.sequence), None)) for c in self.packets]
         return [self._judged(v.client, v.sequence, None, v) for v in given.values()] + out
 

@@ -437,6 +437,9 @@ class FakeServer:
         self._need_world(session)
         reply.done.SetInParent()
 
+    def _on_get_link_faults(self, session, wish, reply):
+        reply.link_faults.session = session.number
+
     def _on_get_statistics(self, session, wish, reply):
         statistics = reply.statistics
         statistics.tick, statistics.lockstep, statistics.paused, statistics.scene = self.tick, self.lockstep, self.paused, self.scene

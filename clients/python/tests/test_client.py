@@ -141,6 +141,14 @@ def test_lease_lost_is_seen(client, server):
     assert not lease.held
 
 
+def test_the_lost_lease_is_the_one_that_is_named(client, server):
+    lease = client.claim("block")
+    for other in ("body/block2/wrench", "body/block", "body/bloc/wrench", ""):
+        server.emit(EventKind.LEASE_LOST, other)
+        assert client.wait_event("LEASE_LOST").text == other
+    assert lease.held
+
+
 def test_world_requests_claim_the_world_for_their_time(client, server):
     client.pause()
     assert client.statistics().paused and server.leases == {}

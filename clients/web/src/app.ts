@@ -1,53 +1,44 @@
 // The viewer: joins the connection, the scene, the plots and the bar.
 import * as THREE from "three";
-import { Event_Kind, type Event, type Histogram, type SceneDescription, type Statistics } from "../generated/control_pb";
-import { StatusBit, VerdictCode, type StatePacket } from "../generated/realtime_pb";
+import { Event_Kind, type Event, type SceneDescription, type Statistics } from "../generated/control_pb";
+import { StatusBit, type StatePacket } from "../generated/realtime_pb";
 import { Bar } from "./bar";
 import { Connection, type Phase, type Socket } from "./connection";
-import { Contacts, PHASES } from "./contacts";
+import { Contacts, FORCE_COLOUR, NORMAL_COLOUR, PHASES } from "./contacts";
+import { Joints } from "./joints";
 import { Lease } from "./leases";
 import { Plots } from "./plots";
 import { Push } from "./push";
+import { commanderOf, factsOf, marksOf, plotted } from "./readout";
 import { contactsEvery } from "./thinning";
 import { Scene } from "./scene";
 import { shown } from "./series";
 import { Stage } from "./stage";
 import { Trails } from "./trails";
+import { verdictWords } from "./verdicts";
 
 const STREAM_HZ = 60, KEEP_WORLD_MS = 4000;
-const MARKS: [number, string, boolean][] = [
-  [StatusBit.STATUS_PAUSED, "paused", false], [StatusBit.STATUS_LOCKSTEP, "lockstep", false], [StatusBit.STATUS_CONTACTS_DROPPED, "contacts dropped", true],
-  [StatusBit.STATUS_UNCONVERGED, "solver not converged", false], [StatusBit.STATUS_BODY_FROZEN, "body frozen", true],
-  [StatusBit.STATUS_COMMANDS_DROPPED, "commands dropped", true], [StatusBit.STATUS_FAULT, "FAULT", true],
-  [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
-];
-
-/** The link of whoever commands, other clients first. */
-function commanderOf(statistics: Statistics | null, self: string) {
-  const all = (statistics?.clients ?? []).filter((c) => c.quality && c.quality.cycles > 0n);
-  return (all.find((c) => c.name !== self) ?? all[0])?.quality;
-}
-
 function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6).toString(36)}`; }
 
 export class App {
   readonly stage = new Stage(document.getElementById("view") as HTMLCanvasElement);
-  readonly plots = new Plots(document.getElementById("plots")!);
-  readonly contacts = new Contacts();
+  readonly plots = new Plots(document.getElementById("plots")!, this.stage.software ? 500 : 200);
+  readonly contacts = new Contacts(this.stage.software);
   readonly trails = new Trails();
   readonly bar: Bar;
   readonly connection: Connection;
   readonly push: Push;
+  readonly joints: Joints;
   current: Scene | null = null;
   newest: StatePacket | null = null;
   statistics: Statistics | null = null;
-  /** For judging: frames drawn, main-thread milliseconds of each of the last ones, states and bytes received, first picture [ms]. */
-  readonly measured = { frames: 0, work_ms: [] as number[], states: 0, stateBytes: 0, firstPicture_ms: 0, verdict: "" };
+  /** For judging: frames, main-thread milliseconds of each of the last ones (messages included), pictures drawn, states and bytes received, first picture [ms]. */
+  readonly measured = { frames: 0, work_ms: new Float64Array(600), pictures: 0, states: 0, stateBytes: 0, firstPicture_ms: 0, verdict: "" };
   private world: Lease;
   private subscription = 0;
   private theme: "light" | "dark" = "light";
   private readonly shows = { points: true, normals: false, forces: true };
-  private work_ms = 0;
+  private drewScene = false;
   private fresh = false;
   private statesSeen = 0;
   private roundTrip_ms = NaN;
@@ -60,6 +51,8 @@ export class App {
     this.world = new Lease(this.connection, ["world"], () => void this.showLeases());
     this.push = new Push({ connection: this.connection, stage: this.stage, scene: () => this.current, step_s: () => this.current?.description.stepS ?? 0.001,
       say: (text, kind) => this.bar.say(text, kind), changed: () => this.onPushChanged() });
+    this.joints = new Joints({ connection: this.connection, epoch: () => this.current?.description.sceneEpoch ?? 0, say: (text, kind) => this.bar.say(text, kind) },
+      document.getElementById("joint-list")!, document.getElementById("joint-verdict")!);
     this.bar = new Bar({
       pause: () => this.drive(async () => { await this.connection.request({ case: this.isPaused() ? "resume" : "pause", value: {} }); }),
       step: (ticks) => this.drive(async () => { await this.connection.request({ case: "step", value: { ticks } }); }),
@@ -71,8 +64,9 @@ export class App {
     });
     this.stage.world.add(this.contacts.group, this.trails.lines, this.push.tool.group);
     this.contacts.show(true, false, true);
+    this.contacts.group.visible = false;
     document.getElementById("legend")!.innerHTML = PHASES.map((p) => `<i style="background:${p.colour}"></i>${p.name}`).join("") +
-      '<i class="bar" style="background:#e11d48"></i>force<i class="bar" style="background:#38bdf8"></i>normal (N)';
+      `<i class="bar" style="background:${FORCE_COLOUR}"></i>force<i class="bar" style="background:${NORMAL_COLOUR}"></i>normal (N)`;
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", () => this.setTheme(dark.matches ? "dark" : "light"));
     this.setTheme(dark.matches ? "dark" : "light");
@@ -98,13 +92,16 @@ export class App {
 
   /** What a test or a curious user wants to know at one glance. */
   summary() {
-    const work = [...this.measured.work_ms].sort((a, b) => a - b);
+    const work = this.measured.work_ms.slice(0, this.measured.frames).sort();
+    const view = this.stage.canvas.getBoundingClientRect();
     return { phase: this.connection.phase, name: this.connection.name, epoch: this.current?.description.sceneEpoch ?? 0, scene: this.current?.description.name ?? "",
       bodies: this.current?.names ?? [], model: this.statistics?.model ?? "", paused: this.isPaused(), tick: Number(this.newest?.tick ?? 0n),
       factor: this.newest?.realTimeFactor ?? 0, contacts: this.contacts.count, states: this.measured.states, stateBytes: this.measured.stateBytes,
-      frames: this.measured.frames, workMsMedian: work[Math.floor(work.length / 2)] ?? 0, workMsP95: work[Math.floor(work.length * 0.95)] ?? 0,
+      frames: this.measured.frames, pictures: this.measured.pictures, workMsMedian: work[Math.floor(work.length / 2)] ?? 0, workMsP95: work[Math.floor(work.length * 0.95)] ?? 0,
       firstPictureMs: this.measured.firstPicture_ms, verdict: this.measured.verdict, pushing: this.push.body >= 0, sent: this.push.sent,
-      holdsWorld: this.world.held, batches: this.current?.batches.length ?? 0 };
+      holdsWorld: this.world.held, batches: this.current?.batches.length ?? 0,
+      joints: this.joints.held, jointsSent: this.joints.sent, jointVerdict: this.joints.verdict, bytes: this.connection.bytesIn,
+      software: this.stage.software, view: [view.left, view.top, view.width, view.height] };
   }
 
   // --- the server
@@ -115,6 +112,7 @@ export class App {
     this.subscription = 0;
     this.world.lost();
     this.push.lost();
+    this.joints.lost();
   }
 
   /** The scene as it is now, and its states. */
@@ -137,16 +135,42 @@ export class App {
   private build(description: SceneDescription): void {
     this.push.lost();
     this.current?.dispose();
-    this.newest = null;
+    this.newest = this.marked = null;
     this.trails.clear();
-    this.contacts.set([], [], []);
-    this.contactsEvery = 1;
+    this.contacts.clear();
+    this.bar.joints(this.joints.build(description.robots));
+    this.namePlots(description);
+    const moving = description.bodies.filter((b) => b.mode !== "fixed").length;
+    this.contactsEvery = contactsEvery(moving, 4 * moving, STREAM_HZ);  // a guess, until states tell
     this.plots.clear();
     const epoch = description.sceneEpoch;
-    this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => { this.stage.dirty = true; });
+    this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => this.onMesh());
     this.stage.world.add(this.current.group);
     this.stage.setTheme(this.theme, this.current);
+    void this.prepare(this.current);
     document.title = `${description.name} - Tactus`;
+  }
+
+  /** A mesh has come: nobody knew its size when the scene was framed. */
+  private onMesh(): void {
+    if (this.current && this.newest && !this.stage.touched) this.stage.frame(this.current);
+    this.stage.dirty = true;
+  }
+
+  /** First what there is to see; the marks on it can come after the first picture. */
+  private async prepare(scene: Scene): Promise<void> {
+    await this.stage.prepare(scene.group);
+    this.canDraw = true;
+    if (this.contacts.group.visible) return;
+    await this.stage.prepare(this.stage.world);
+    this.contacts.group.visible = true;
+  }
+  private canDraw = false;
+
+  /** The first six joints have their torques plotted. */
+  private namePlots(description: SceneDescription): void {
+    const joints = description.robots.flatMap((robot) => robot.joints.filter((joint) => joint.dofs === 1));
+    this.plots.name("joints", joints.slice(0, 6).map((joint) => joint.name.slice(joint.name.indexOf("/") + 1)));
   }
 
   private async mesh(sceneEpoch: number, body: number, shape: number): Promise<Float32Array> {
@@ -182,20 +206,23 @@ export class App {
   private stillIds = 0;
   private contactsEvery = 1;
 
-  /** Many contacts come less often than poses, so that the stream stays small: asked anew when their number has changed much. */
-  private async thin(): Promise<void> {
-    const scene = this.current, packet = this.newest;
-    if (!scene || !packet || this.subscription === 0) return;
-    const wanted = contactsEvery(packet.bodyId.length, packet.contacts, STREAM_HZ);
-    if (wanted === this.contactsEvery || (wanted > this.contactsEvery / 1.5 && wanted < this.contactsEvery * 1.5)) return;
+  /** Many contacts come less often than poses, so that the stream stays small: asked anew as soon as there are too many, and later when far fewer. */
+  private async thin(wanted: number): Promise<void> {
+    const scene = this.current;
+    if (!scene || this.subscription === 0 || this.thinning || (wanted <= this.contactsEvery && wanted * 1.5 > this.contactsEvery)) return;
+    this.thinning = true;
     this.contactsEvery = wanted;
     const old = this.subscription;
-    await this.subscribe(scene.description);
-    await this.connection.request({ case: "unsubscribe", value: { id: old } });
+    try {
+      await this.subscribe(scene.description);
+      await this.connection.request({ case: "unsubscribe", value: { id: old } });
+    } catch { /* the scene or the connection went; it begins anew */ }
+    this.thinning = false;
   }
+  private thinning = false;
+  private wantedEvery(packet: StatePacket): number { return contactsEvery(packet.bodyId.length, packet.contacts, STREAM_HZ); }
 
   private onState(packet: StatePacket, bytes: number): void {
-    const begin = performance.now();
     const scene = this.current;
     ++this.measured.states;
     this.measured.stateBytes += bytes;
@@ -204,7 +231,6 @@ export class App {
       if (this.stillIds !== 0 && packet.subscription === this.stillIds) this.takeStill(scene, packet);
       else if (!this.push.onState(packet)) this.takeState(scene, packet);
     }
-    this.work_ms += performance.now() - begin;
   }
 
   private takeStill(scene: Scene, packet: StatePacket): void {
@@ -221,7 +247,12 @@ export class App {
     this.newest = packet;
     this.fresh = true;
     ++this.statesSeen;
+    // Without rows although there are contacts: this state came without them, the last ones stay.
+    if (packet.contact.length > 0 || packet.contacts === 0) this.marked = packet;
     scene.setPoses(packet.bodyId, packet.poseF);
+    this.world.tend();
+    this.joints.onState(packet, performance.now());
+    if (this.wantedEvery(packet) > this.contactsEvery) void this.thin(this.wantedEvery(packet));
     if (first) {
       this.stage.frame(scene);
       this.contacts.size_m = Math.min(0.05, Math.max(0.004, scene.radius_m * 0.012));
@@ -230,17 +261,15 @@ export class App {
     const t = packet.simTimeS;
     if (last && t < last.simTimeS) this.plots.clear();  // reset or restored: time begins anew
     if (last && t === last.simTimeS) return;
-    this.plots.add("beat", t, [packet.wakeLateUs, packet.workUs]);
-    this.plots.add("penetration", t, [1e3 * packet.penetrationMaxM]);
-    this.plots.add("energy", t, [packet.kineticEnergyJ]);
-    this.plots.add("contacts", t, [packet.contacts, packet.contactsDropped]);
+    if (this.plots.paused) return;
+    for (const [key, values] of plotted(packet)) this.plots.add(key, t, values);
     // 4 numbers a joint, the drive's effort is the third; of the first six joints.
     if (packet.jointF.length > 0) this.plots.add("joints", t, packet.jointF.filter((_, i) => i % 4 === 2).slice(0, 6));
   }
 
   private showVerdict(packet: StatePacket): void {
     if (packet.verdictCode.length === 0) return;
-    this.measured.verdict = VerdictCode[packet.verdictCode[0]].replace("VERDICT_", "").replace("REFUSED_", "refused: ").replaceAll("_", " ").toLowerCase();
+    this.measured.verdict = verdictWords(packet.verdictCode[0]);
   }
 
   private onEvent(event: Event): void {
@@ -253,10 +282,17 @@ export class App {
         break;
       case Event_Kind.LEASE_LOST:
         if (event.text === "world") this.world.lost();
-        else if (this.push.lease?.channels.includes(event.text)) this.push.lost();
+        else if (this.joints.lostChannel(event.text)) break;
+        else if (this.push.lease?.channels.includes(event.text)) {
+          this.push.lost();
+          this.bar.say(`the lease of ${event.text} is lost: let go and grab again`, "error");
+        }
         break;
       case Event_Kind.BODY_FROZEN:
         this.bar.say(`body ${event.text} became non-finite and stands at its last good pose`, "error");
+        break;
+      case Event_Kind.ROBOT_FAULT:
+        this.bar.say(`robot fault: ${event.text}`, "error");
         break;
       case Event_Kind.SERVER_STOPPING:
         this.bar.say(`the server stops: ${event.text}`, "info");
@@ -276,13 +312,15 @@ export class App {
       this.statistics = body.value;
       this.bar.models(this.current?.description.models ?? [], body.value.model);
     } catch { return; }
-    this.plots.add("link", this.newest?.simTimeS ?? 0, [this.roundTrip_ms, this.statesSeen]);
+    const t = this.newest?.simTimeS ?? 0;
+    this.plots.add("trip", t, [this.roundTrip_ms]);
+    this.plots.add("states", t, [this.statesSeen]);
     this.statesSeen = 0;
     const commander = commanderOf(this.statistics, this.connection.name);
-    if (commander) this.plots.add("quality", this.newest?.simTimeS ?? 0, [100 * commander.successRate, 100 * commander.lostUp]);
+    if (commander) this.plots.add("quality", t, [100 * commander.successRate, 100 * commander.lostUp]);
     this.bar.clients(this.statistics?.clients ?? [], this.connection.name);
     this.showStatus();
-    await this.thin().catch(() => undefined);
+    if (this.newest && this.wantedEvery(this.newest) < this.contactsEvery) await this.thin(this.wantedEvery(this.newest));
   }
 
   private async showLeases(): Promise<void> {
@@ -345,6 +383,7 @@ export class App {
       case "c": show.points = !show.points; break;
       case "n": show.normals = !show.normals; break;
       case "a": show.forces = !show.forces; break;
+      case "j": return this.bar.toggleJoints();
       case "t": this.trails.lines.visible = !this.trails.lines.visible; this.trails.clear(); break;
       case "p": this.plots.paused = !this.plots.paused; this.bar.pressed("plots-pause", this.plots.paused); break;
       case "h": document.body.classList.toggle("no-plots"); break;
@@ -370,23 +409,41 @@ export class App {
   private frame(now_ms: number): void {
     requestAnimationFrame((next) => this.frame(next));
     const begin = performance.now(), packet = this.newest, scene = this.current;
-    if (packet && scene && this.fresh) {
-      this.fresh = false;
-      scene.place();
-      // Without rows although there are contacts: this state came without them, the last ones stay.
-      if (packet.contact.length > 0 || packet.contacts === 0) this.contacts.set(packet.contact, packet.contactPhase, scene.movable(packet.contactBodyA));
-      this.addTrail(scene);
-      this.showPacket(packet);
-      this.stage.dirty = true;
+    if (this.fresh) this.stage.dirty = true;
+    if (this.drewScene && this.measured.firstPicture_ms === 0) this.measured.firstPicture_ms = begin;  // a frame later: it is on the screen
+    const draws = this.canDraw && this.stage.isDue(now_ms);
+    if (draws) {
+      if (scene && this.fresh) this.show(scene, now_ms);
+      this.stage.draw(now_ms);
+      ++this.measured.pictures;
+      this.drewScene ||= packet !== null;
     }
-    this.stage.draw(now_ms);
-    this.plots.draw(now_ms);
-    if (packet && this.measured.firstPicture_ms === 0) this.measured.firstPicture_ms = performance.now();
+    // Each change on the page costs software graphics a picture of all of it: words and plots change together with the scene.
+    const { software } = this.stage;
+    if (packet && (!software || draws || now_ms > this.worded_ms + 500) && now_ms > this.worded_ms + 50) {
+      this.worded_ms = now_ms;
+      this.showPacket(packet);
+    }
+    if (!software || draws) this.plots.draw(now_ms, software);
     ++this.measured.frames;
-    this.measured.work_ms.push(this.work_ms + performance.now() - begin);
-    if (this.measured.work_ms.length > 600) this.measured.work_ms.shift();
-    this.work_ms = 0;
+    const work = this.measured.work_ms;
+    work[this.measured.frames % work.length] = this.connection.busy_ms + performance.now() - begin;
+    this.connection.busy_ms = 0;
   }
+
+  private show(scene: Scene, now_ms: number): void {
+    this.fresh = false;
+    scene.place();
+    const marks = this.marked;
+    if (marks) this.contacts.set(marks.contact, marks.contactPhase, marks.contactBodyA, this.moves);
+    this.marked = null;
+    this.stage.follow(scene, now_ms);
+    this.addTrail(scene);
+  }
+  private marked: StatePacket | null = null;  // the newest state with contacts that are not shown yet
+  private worded_ms = 0;
+
+  private readonly moves = (id: number): boolean => this.current?.isMovable(id) ?? false;
 
   private addTrail(scene: Scene): void {
     if (!this.trails.lines.visible) return;
@@ -398,9 +455,9 @@ export class App {
   }
 
   private showPacket(packet: StatePacket): void {
-    this.bar.facts(packet.realTimeFactor, packet.simTimeS);
+    this.bar.times(packet.realTimeFactor, packet.simTimeS);
     this.bar.paused(this.isPaused(), (packet.statusBits & StatusBit.STATUS_LOCKSTEP) !== 0);
-    this.bar.marks(MARKS.filter(([bit]) => (packet.statusBits & bit) !== 0).map(([, text, bad]) => ({ text, bad })));
+    if (packet.statusBits !== this.bitsShown) this.bar.marks(marksOf(this.bitsShown = packet.statusBits));
     if (this.push.body >= 0) this.showStatus();
   }
 
@@ -410,9 +467,7 @@ export class App {
       const unit = this.push.turning ? "N m" : "N";
       return this.bar.status(`${this.push.turning ? "turning" : "pulling"} ${scene.names[this.push.body]}: ${shown(Math.hypot(...this.push.force))} ${unit}, ${this.measured.verdict || "no verdict yet"}`);
     }
-    if (!s) return;
-    const us = (h: Histogram | undefined) => `${shown(h?.p50 ?? NaN)} p50 ${shown(h?.p99 ?? NaN)} p99 us`;
-    this.bar.status(`${s.scene}: ${s.bodies} bodies, ${s.model} at ${shown(s.rateHz)} Hz | wake late ${us(s.wakeLateUs)} | work ${us(s.workUs)} | ${s.ticksMissed} ticks missed | ` +
-      `contacts ${shown(s.contactsMean)} | deepest ${shown(1e3 * s.penetrationMaxM)} mm | round trip ${shown(this.roundTrip_ms)} ms | ${s.clients.length} clients`);
+    if (s) this.bar.facts(factsOf(s, this.roundTrip_ms));
   }
+  private bitsShown = -1;
 }

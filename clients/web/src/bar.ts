@@ -31,6 +31,8 @@ export class Bar {
     this.sceneList.onchange = () => wishes.scene(this.sceneList.value);
     this.modelList.onchange = () => wishes.model(this.modelList.value);
     element("gains-toggle").onclick = () => this.toggleGains();
+    element("joints-toggle").onclick = () => this.toggleJoints();
+    element<HTMLFormElement>("joints").onsubmit = (event) => event.preventDefault();
     element("help-toggle").onclick = () => this.toggleHelp();
     element("theme").onclick = () => wishes.key("l", false);
     element("plots-pause").onclick = () => wishes.key("p", false);
@@ -48,7 +50,7 @@ export class Bar {
 
   private onKey(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) && !isSlider(target)) return;
     if (event.key === " " && target.tagName === "BUTTON") return;
     if (event.key === " ") event.preventDefault();
     if (event.key === "?") return this.toggleHelp();
@@ -61,10 +63,7 @@ export class Bar {
     else this.help.showModal();
   }
 
-  toggleGains(): void {
-    this.gains.hidden = !this.gains.hidden;
-    element("gains-toggle").setAttribute("aria-expanded", String(!this.gains.hidden));
-  }
+  toggleGains(): void { this.show("gains", this.gains.hidden); }
 
   phase(phase: Phase, why: string): void {
     const pill = element("connection");
@@ -106,7 +105,7 @@ export class Bar {
     }));
   }
 
-  facts(factor: number, time_s: number): void {
+  times(factor: number, time_s: number): void {
     const shown = element("factor");
     text("factor", `${factor.toFixed(2)}x`);
     shown.className = factor < 0.9 ? "bad" : factor < 0.99 ? "warn" : "";
@@ -125,7 +124,43 @@ export class Bar {
     }));
   }
 
-  status(words: string): void { text("status", words); }
+  status(words: string): void {
+    this.factKey = "";
+    text("status", words);
+  }
+
+  /** Names and values in a row. */
+  facts(all: { name: string; value: string; bad: boolean }[]): void {
+    const box = element("status"), key = all.map((f) => f.name).join("|");
+    if (key !== this.factKey) {
+      this.factKey = key;
+      box.replaceChildren(...all.map((f) => {
+        const fact = document.createElement("span"), name = document.createElement("small"), value = document.createElement("b");
+        name.textContent = f.name;
+        fact.append(name, value);
+        return fact;
+      }));
+    }
+    all.forEach((f, i) => {
+      const value = box.children[i].lastElementChild!;
+      if (value.textContent !== f.value) value.textContent = f.value;
+      value.className = f.bad ? "warn" : "";
+    });
+  }
+  private factKey = "";
+
+  /** Shows the panel of joints, or hides it where there are none. */
+  joints(some: boolean): void {
+    element("joints-toggle").hidden = !some;
+    if (!some) this.show("joints", false);
+  }
+
+  toggleJoints(): void { if (!element("joints-toggle").hidden) this.show("joints", element("joints").hidden); }
+
+  private show(id: "gains" | "joints", on: boolean): void {
+    element(id).hidden = !on;
+    element(`${id}-toggle`).setAttribute("aria-expanded", String(on));
+  }
 
   settings(settings: Parameter[]): void {
     const box = this.gains.querySelector("div")!;
@@ -150,6 +185,9 @@ export class Bar {
 
   pressed(id: string, on: boolean): void { element(id).setAttribute("aria-pressed", String(on)); }
 }
+
+/** Keys that move a slider are its own; the others are the page's. */
+function isSlider(target: HTMLElement): boolean { return target instanceof HTMLInputElement && target.type === "range"; }
 
 function text(id: string, words: string): void {
   const shown = element(id);

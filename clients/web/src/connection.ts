@@ -38,6 +38,7 @@ export class Connection {
   phase: Phase = "connecting";
   hello: HelloReply | null = null;
   bytesIn = 0;
+  busy_ms = 0;  // spent on messages, until somebody resets it
   private socket: Socket | null = null;
   private inbound: Sealer | null = null;
   private outbound: Sealer | null = null;
@@ -61,7 +62,12 @@ export class Connection {
     this.socket = socket;
     socket.binaryType = "arraybuffer";
     socket.onopen = () => void this.shakeHands();
-    socket.onmessage = (event) => { if (socket === this.socket) this.take(new Uint8Array(event.data)); };
+    socket.onmessage = (event) => {
+      if (socket !== this.socket) return;
+      const begin = performance.now();
+      this.take(new Uint8Array(event.data));
+      this.busy_ms += performance.now() - begin;
+    };
     socket.onclose = (event) => { if (socket === this.socket) this.closed(event.reason); };
   }
 

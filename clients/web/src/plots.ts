@@ -1,73 +1,115 @@
 // Live plots beside the scene. Drag to zoom in time, double click to follow again; a pause keeps what is shown.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { Series, shown } from "./series";
+import { atLeast, Series, shown, ticks, upTo, windowOf } from "./series";
 
 export interface PlotSpec { key: string; title: string; unit: string; lines: string[] }
 
 export const PLOTS: PlotSpec[] = [
   { key: "beat", title: "Beat", unit: "us", lines: ["wake late", "work"] },
-  { key: "penetration", title: "Deepest overlap", unit: "mm", lines: ["depth"] },
-  { key: "energy", title: "Kinetic energy", unit: "J", lines: ["energy"] },
+  { key: "penetration", title: "Deepest overlap", unit: "mm", lines: [""] },
+  { key: "energy", title: "Kinetic energy", unit: "J", lines: [""] },
   { key: "contacts", title: "Contacts", unit: "", lines: ["points", "dropped"] },
   { key: "joints", title: "Joint torques", unit: "N m", lines: ["1", "2", "3", "4", "5", "6"] },
   { key: "quality", title: "Cycles of who commands", unit: "%", lines: ["good", "lost on the way"] },
-  { key: "link", title: "This viewer's link", unit: "ms, 1/s", lines: ["round trip", "states/s"] },
+  { key: "trip", title: "Round trip of this page", unit: "ms", lines: [""] },
+  { key: "states", title: "States of this page", unit: "1/s", lines: [""] },
 ];
 const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#64748b"];
-const ROOM = 1500, DRAW_MS = 150, WINDOW_S = 20;
+const ROOM = 1500, WINDOW_S = 20, HEIGHT = 84;
 
 class Plot {
   readonly series: Series;
   readonly element = document.createElement("section");
-  readonly value = document.createElement("output");
+  private readonly legend = document.createElement("span");
+  private readonly values: Text[] = [];
   private chart: uPlot | null = null;
+  private changed = false;
   zoomed = false;
 
   constructor(readonly spec: PlotSpec) {
     this.series = new Series(spec.lines.length + 1, ROOM);
-    const head = document.createElement("h3");
-    head.textContent = spec.title;
+    const head = document.createElement("h3"), title = document.createElement("span");
+    title.textContent = spec.unit ? `${spec.title} [${spec.unit}]` : spec.title;
+    head.append(title, this.legend);
     this.element.className = "plot";
     this.element.dataset.plot = spec.key;
-    head.append(this.value);
     this.element.append(head);
+    this.name(spec.lines);
+  }
+
+  /** What the lines are called, each in its colour; with the newest value where there are at most two. */
+  name(lines: string[]): void {
+    this.values.length = 0;
+    this.legend.replaceChildren(...lines.map((line, i) => {
+      const entry = document.createElement("span"), value = new Text("");
+      entry.style.color = COLOURS[i];
+      entry.append(line, line ? " " : "");
+      if (lines.length <= 2) {
+        const output = document.createElement("output");
+        output.append(value);
+        entry.append(output);
+        this.values.push(value);
+      }
+      return entry;
+    }));
+  }
+
+  add(row: readonly number[]): void {
+    this.series.add(row);
+    this.changed = true;
+  }
+
+  clear(): void {
+    this.series.clear();
+    this.zoomed = false;
+    this.changed = true;
   }
 
   build(grid: string, text: string): void {
     this.chart?.destroy();
     const axis = { stroke: text, font: "10px system-ui", grid: { stroke: grid, width: 1 }, ticks: { show: false } };
     this.chart = new uPlot({
-      width: Math.max(180, this.element.clientWidth - 8), height: 92, legend: { show: false }, padding: [4, 6, 0, 0],
-      cursor: { drag: { x: true, y: false }, points: { size: 5 } }, scales: { x: { time: false } },
-      axes: [{ ...axis, size: 18, values: (_, at) => at.map((x) => `${x}s`) }, { ...axis, size: 40, values: (_, at) => at.map(shown) }],
+      width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT, legend: { show: false }, padding: [7, 8, 0, 0],
+      cursor: { drag: { x: true, y: false }, points: { size: 5 } },
+      scales: { x: { time: false, range: (_, from, to) => atLeast(from, to, 0.01) }, y: { range: (_, low, high) => upTo(low, high) } },
+      axes: [{ ...axis, size: 17, values: (_, at) => at.map((x) => `${x} s`) }, { ...axis, size: 42, space: 24, values: (_, at) => ticks(at) }],
       series: [{}, ...this.spec.lines.map((label, i) => ({ label, stroke: COLOURS[i], width: 1.5, points: { show: false } }))],
       hooks: { setSelect: [() => { this.zoomed = true; }] },
     }, [[], ...this.spec.lines.map(() => [])], this.element);
-    this.chart.over.addEventListener("dblclick", () => { this.zoomed = false; });
+    this.chart.over.addEventListener("dblclick", () => { this.zoomed = false; this.changed = true; });
+    this.changed = true;
   }
 
   draw(): void {
-    if (!this.chart || this.element.clientWidth === 0) return;
+    if (!this.chart || !this.changed || this.element.hidden) return;
+    this.changed = false;
     const data = this.series.read(), x = data[0] as number[];
-    this.value.textContent = data.slice(1).map((column) => column.at(-1)).filter((v) => v !== null && v !== undefined).slice(0, 2)
-      .map((v) => shown(v as number)).join(" / ") + (this.spec.unit ? ` ${this.spec.unit}` : "");
-    this.chart.setData(data as uPlot.AlignedData, !this.zoomed);
-    if (!this.zoomed && x.length > 0) this.chart.setScale("x", { min: Math.max(x[0], x[x.length - 1] - WINDOW_S), max: x[x.length - 1] });
+    this.values.forEach((value, i) => { value.data = shown(data[i + 1].at(-1) ?? NaN); });
+    this.chart.batch(() => {
+      this.chart!.setData(data as uPlot.AlignedData, false);
+      if (!this.zoomed && x.length > 0) this.chart!.setScale("x", windowOf(x[0], x[x.length - 1], WINDOW_S));
+    });
   }
 
-  resize(): void { this.chart?.setSize({ width: Math.max(180, this.element.clientWidth - 8), height: 92 }); }
+  resize(): void { this.chart?.setSize({ width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT }); }
 }
 
 export class Plots {
   paused = false;
   private readonly plots = new Map(PLOTS.map((spec) => [spec.key, new Plot(spec)]));
+  private readonly turn = [...this.plots.values()];
   private drawn = 0;
+  private next = 0;
+  private shownAtAll = true;
 
-  constructor(readonly panel: HTMLElement) {
+  constructor(readonly panel: HTMLElement, private readonly draw_ms: number) {
     for (const plot of this.plots.values()) panel.append(plot.element);
     for (const key of ["joints", "quality"]) this.plots.get(key)!.element.hidden = true;  // until there is something to show
-    new ResizeObserver(() => { for (const plot of this.plots.values()) plot.resize(); }).observe(panel);
+    new ResizeObserver(() => {
+      this.shownAtAll = panel.clientWidth > 0;
+      for (const plot of this.plots.values()) plot.resize();
+    }).observe(panel);
   }
 
   setTheme(): void {
@@ -75,24 +117,28 @@ export class Plots {
     for (const plot of this.plots.values()) plot.build(style.getPropertyValue("--grid").trim(), style.getPropertyValue("--soft").trim());
   }
 
-  add(key: string, time_s: number, values: number[]): void {
+  add(key: string, time_s: number, values: readonly number[]): void {
     if (this.paused) return;
     const plot = this.plots.get(key);
     if (!plot) return;
-    plot.element.hidden = false;
-    plot.series.add([time_s, ...values]);
+    if (plot.element.hidden) plot.element.hidden = false;
+    plot.add([time_s, ...values]);
   }
 
-  clear(): void {
-    for (const plot of this.plots.values()) {
-      plot.series.clear();
-      plot.zoomed = false;
-    }
+  /** The lines of a plot are others now, as many at most; none hides it until something comes. */
+  name(key: string, lines: string[]): void {
+    const plot = this.plots.get(key);
+    plot?.name(lines);
+    if (plot && lines.length === 0) plot.element.hidden = true;
   }
 
-  draw(now_ms: number): void {
-    if (this.paused || now_ms < this.drawn + DRAW_MS || this.panel.clientWidth === 0) return;
+  clear(): void { for (const plot of this.plots.values()) plot.clear(); }
+
+  /** One plot a call, in turn, so that no frame has to draw them all; or all at once, rarely. */
+  draw(now_ms: number, all: boolean): void {
+    if (this.paused || !this.shownAtAll || now_ms < this.drawn + (all ? this.draw_ms : this.draw_ms / this.turn.length)) return;
     this.drawn = now_ms;
-    for (const plot of this.plots.values()) plot.draw();
+    if (all) for (const plot of this.turn) plot.draw();
+    else this.turn[this.next = (this.next + 1) % this.turn.length].draw();
   }
 }

@@ -2,6 +2,7 @@
 // are a handful of draw calls; meshes and convex polyhedra are shared geometries. Frames: W world, B a body, S a shape.
 import * as THREE from "three";
 import { toCreasedNormals } from "three/examples/jsm/utils/BufferGeometryUtils.js";
+import { groundMaterial, type GroundLook } from "./ground";
 import type { BodyDescription, SceneDescription, ShapeDescription } from "../generated/control_pb";
 
 export interface Part {
@@ -14,8 +15,10 @@ export interface Batch { mesh: THREE.InstancedMesh; parts: Part[] }
 export type MeshSource = (body: number, shape: number) => Promise<Float32Array>;
 
 const PALETTE = ["#5b8def", "#e2725b", "#3fb68b", "#d9a441", "#9a7bd0", "#4fb3c8", "#d86a9a", "#8aa653"];
-const GROUND_M = 60;
+const GROUND_M = 400;
 const SMOOTH_RAD = 0.6;  // faces of a mesh that meet at less look like one
+
+const ONE = new THREE.Vector3(1, 1, 1);
 
 function matrix(p: { x: number; y: number; z: number } | undefined, q: { w: number; x: number; y: number; z: number } | undefined,
                 scale: [number, number, number]): THREE.Matrix4 {
@@ -36,10 +39,27 @@ export function unitParts(shape: ShapeDescription): { unit: "sphere" | "box" | "
   }
 }
 
-function unitGeometry(unit: string, many: boolean): THREE.BufferGeometry {
-  if (unit === "sphere") return new THREE.SphereGeometry(1, many ? 16 : 32, many ? 10 : 20);
+/** Farthest a shape reaches from its body's origin, roughly from above [m]. */
+function reachOf(s: ShapeDescription): number {
+  let vertex = 0;
+  for (let i = 0; i + 2 < s.verticesM.length; i += 3) vertex = Math.max(vertex, Math.hypot(s.verticesM[i], s.verticesM[i + 1], s.verticesM[i + 2]));
+  const own = s.radiusM + s.halfLengthM + Math.hypot(s.halfM?.x ?? 0, s.halfM?.y ?? 0, s.halfM?.z ?? 0) + vertex;
+  return own + Math.hypot(s.pBSM?.x ?? 0, s.pBSM?.y ?? 0, s.pBSM?.z ?? 0);
+}
+
+/** Normals of a triangle soup: of the faces where `smooth_rad` is 0, else shared between faces that meet at less than that. */
+export function withNormals(corner_m: Float32Array, smooth_rad: number): THREE.BufferGeometry {
+  const flat = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(corner_m, 3));
+  if (smooth_rad > 0) return toCreasedNormals(flat, smooth_rad);
+  flat.computeVertexNormals();
+  return flat;
+}
+
+/** Finer where a graphics processor draws few of them. */
+function unitGeometry(unit: string, plain: boolean, many: boolean): THREE.BufferGeometry {
+  if (unit === "sphere") return new THREE.SphereGeometry(1, plain ? 12 : many ? 24 : 36, plain ? 8 : many ? 16 : 24);
   if (unit === "box") return new THREE.BoxGeometry(2, 2, 2);
-  return new THREE.CylinderGeometry(1, 1, 2, many ? 20 : 36).rotateX(Math.PI / 2);
+  return new THREE.CylinderGeometry(1, 1, 2, plain ? 14 : many ? 28 : 40).rotateX(Math.PI / 2);
 }
 
 export class Scene {
@@ -50,10 +70,15 @@ export class Scene {
   readonly X_WB: THREE.Matrix4[] = [];
   readonly batches: Batch[] = [];
   readonly grounds: { body: number; X_BS: THREE.Matrix4; group: THREE.Group }[] = [];
+  readonly ground: GroundLook = { colour: { value: new THREE.Color() }, line: { value: new THREE.Color() }, cell_m: { value: 1 } };
   radius_m = 1;
   readonly centre = new THREE.Vector3();
   private disposed = false;
   private readonly scratch = new THREE.Matrix4();
+  private readonly p = new THREE.Vector3();
+  private readonly q = new THREE.Quaternion();
+  private moves: boolean[] = [];
+  private readonly meshReach_m = new Map<number, number>();  // of bodies whose meshes have come
 
   constructor(readonly description: SceneDescription, private readonly plain: boolean, source: MeshSource, private readonly ready: () => void) {
     this.bodies = description.bodies;
@@ -64,8 +89,9 @@ export class Scene {
       this.X_WB.push(new THREE.Matrix4());
       body.shapes.forEach((shape, index) => this.addShape(body, row, shape, index, collected, source));
     });
-    const many = this.plain || this.bodies.length > 60;
-    for (const [unit, { parts, colours }] of collected) this.addBatch(unitGeometry(unit, many), parts, colours);
+    this.moves = this.bodies.map((body) => body.mode === "free" || body.mode === "link");
+    const many = this.bodies.length > 200;
+    for (const [unit, { parts, colours }] of collected) this.addBatch(unitGeometry(unit, this.plain, many), parts, colours);
   }
 
   private addShape(body: BodyDescription, row: number, shape: ShapeDescription, index: number,
@@ -83,8 +109,10 @@ export class Scene {
     if (shape.kind === "mesh" || shape.kind === "convex") {
       void source(body.id, index).then((corners) => {
         if (this.disposed || corners.length === 0) return;
-        const flat = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(corners, 3));
-        const geometry = toCreasedNormals(flat, shape.kind === "mesh" ? SMOOTH_RAD : 0);
+        const geometry = withNormals(corners, shape.kind === "mesh" ? SMOOTH_RAD : 0);
+        geometry.computeBoundingSphere();
+        const ball = geometry.boundingSphere!, p = shape.pBSM;
+        this.meshReach_m.set(row, Math.max(this.meshReach_m.get(row) ?? 0, ball.center.length() + ball.radius + Math.hypot(p?.x ?? 0, p?.y ?? 0, p?.z ?? 0)));
         this.addBatch(geometry, [{ body: row, X_BS }], [colour]);
         this.place();
         this.ready();
@@ -105,21 +133,9 @@ export class Scene {
 
   private addGround(row: number, shape: ShapeDescription): void {
     const group = new THREE.Group();
-    const plane = new THREE.Mesh(new THREE.PlaneGeometry(GROUND_M, GROUND_M), this.plain ? new THREE.MeshLambertMaterial() : new THREE.MeshStandardMaterial({ roughness: 0.95 }));
+    const plane = new THREE.Mesh(new THREE.PlaneGeometry(GROUND_M, GROUND_M), groundMaterial(this.plain, this.ground));
     plane.receiveShadow = true;
-    plane.material.polygonOffset = true;  // the grid's lines stay above it
-    plane.material.polygonOffsetFactor = plane.material.polygonOffsetUnits = 2;
-    plane.name = "ground";
-    const fine = new THREE.GridHelper(GROUND_M, GROUND_M * 2).rotateX(Math.PI / 2), coarse = new THREE.GridHelper(GROUND_M, GROUND_M / 5).rotateX(Math.PI / 2);
-    fine.position.z = 0.0012;
-    coarse.position.z = 0.002;
-    for (const grid of [fine, coarse]) {
-      grid.name = "grid";
-      (grid.material as THREE.LineBasicMaterial).transparent = true;
-    }
-    (fine.material as THREE.LineBasicMaterial).opacity = 0.4;
-    (coarse.material as THREE.LineBasicMaterial).opacity = 0.75;
-    group.add(plane, fine, coarse);
+    group.add(plane);
     group.matrixAutoUpdate = false;
     this.group.add(group);
     this.grounds.push({ body: row, X_BS: matrix(shape.pBSM, shape.qBS, [1, 1, 1]), group });
@@ -127,13 +143,13 @@ export class Scene {
 
   /** Poses of the bodies with these ids: 7 numbers a row, p_WB and q_WB (w first). */
   setPoses(ids: ArrayLike<number>, pose: ArrayLike<number>): void {
-    const p = new THREE.Vector3(), q = new THREE.Quaternion(), one = new THREE.Vector3(1, 1, 1);
+    const { p, q } = this;
     for (let i = 0; i < ids.length; ++i) {
       const row = this.rowOfId.get(ids[i]);
       if (row === undefined) continue;
       p.set(pose[7 * i], pose[7 * i + 1], pose[7 * i + 2]);
       q.set(pose[7 * i + 4], pose[7 * i + 5], pose[7 * i + 6], pose[7 * i + 3]);
-      this.X_WB[row].compose(p, q, one);
+      this.X_WB[row].compose(p, q, ONE);
     }
   }
 
@@ -147,24 +163,41 @@ export class Scene {
     for (const { body, X_BS, group } of this.grounds) group.matrix.multiplyMatrices(this.X_WB[body], X_BS);
   }
 
-  /** Where all that can move is: sets centre and radius. */
-  measure(): void {
-    const box = new THREE.Box3(), p = new THREE.Vector3();
+  /** Balls around what there is to see, without grounds and walls. Sets centre and radius of their box, too. */
+  measure(): { p_W: THREE.Vector3; size_m: number }[] {
+    const box = new THREE.Box3(), balls: { p_W: THREE.Vector3; size_m: number }[] = [];
     this.bodies.forEach((body, row) => {
       if (body.shapes.some((s) => s.kind === "half_space")) return;
-      const size = Math.max(...body.shapes.map((s) => s.radiusM + s.halfLengthM + Math.max(s.halfM?.x ?? 0, s.halfM?.y ?? 0, s.halfM?.z ?? 0)), 0.05);
-      if (body.mode === "fixed" && size > 5) return;  // walls
-      p.setFromMatrixPosition(this.X_WB[row]);
-      box.expandByPoint(p.clone().subScalar(size)).expandByPoint(p.addScalar(size));
+      const size_m = Math.max(...body.shapes.map(reachOf), this.meshReach_m.get(row) ?? 0, 0.05);
+      if (body.mode === "fixed" && size_m > 5) return;  // walls
+      const p_W = new THREE.Vector3().setFromMatrixPosition(this.X_WB[row]);
+      balls.push({ p_W, size_m });
+      box.expandByPoint(p_W.clone().subScalar(size_m)).expandByPoint(p_W.clone().addScalar(size_m));
     });
     if (box.isEmpty()) box.set(new THREE.Vector3(-1, -1, 0), new THREE.Vector3(1, 1, 1));
     box.getCenter(this.centre);
     this.radius_m = Math.max(0.3, box.getSize(new THREE.Vector3()).length() / 2);
+    this.ground.cell_m.value = 10 ** Math.round(Math.log10(this.radius_m));
+    return balls;
   }
 
-  /** For each id: the body moves by itself. */
-  movable(ids: readonly number[]): boolean[] {
-    return ids.map((id) => ["free", "link"].includes(this.bodies[this.rowOfId.get(id) ?? 0]?.mode ?? ""));
+  /** The body of this id moves by itself. */
+  isMovable(id: number): boolean { return this.moves[this.rowOfId.get(id) ?? -1] ?? false; }
+
+  /** Middle of what moves by itself; false when nothing does. */
+  middle(out: THREE.Vector3): boolean {
+    let n = 0;
+    out.set(0, 0, 0);
+    for (let row = 0; row < this.X_WB.length; ++row) {
+      if (!this.moves[row]) continue;
+      const e = this.X_WB[row].elements;
+      out.x += e[12];
+      out.y += e[13];
+      out.z += e[14];
+      ++n;
+    }
+    out.divideScalar(Math.max(1, n));
+    return n > 0;
   }
 
   rowNamed(name: string): number { return this.names.indexOf(name); }

@@ -30,6 +30,38 @@ export class Series {
   }
 }
 
+/** [from, to], widened to `least`: uPlot looks for ticks on an axis of no width until memory ends. */
+export function atLeast(from: number, to: number, least: number): [number, number] {
+  if (to - from >= least) return [from, to];
+  const middle = (from + to) / 2;
+  return Number.isFinite(middle) ? [middle - least / 2, middle + least / 2] : [0, least];
+}
+
+/** The last `most` seconds of [first, last], and at least half a second. */
+export function windowOf(first: number, last: number, most: number): { min: number; max: number } {
+  return { min: Math.min(Math.max(first, last - most), last - 0.5), max: last };
+}
+
+/** Range of an axis that shows [low, high]: from zero where that is near, never so narrow that noise fills the plot. */
+export function upTo(low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+  if (low >= 0 && low < 0.7 * high) low = 0;
+  if (high <= 0 && high > 0.7 * low) high = 0;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (size === 0) return [0, 1];
+  const least = 0.02 * size, wide = Math.max(high - low, least), middle = (low + high) / 2, half = 0.54 * wide;
+  return [low === 0 ? 0 : middle - half, high === 0 ? 0 : low === 0 ? 1.08 * high : middle + half];
+}
+
+/** Words for the ticks of an axis: as many digits as their step needs, and no more. */
+export function ticks(at: readonly number[]): string[] {
+  const step = at.length > 1 ? Math.abs(at[1] - at[0]) : Math.abs(at[0] ?? 0), largest = Math.max(...at.map(Math.abs));
+  if (largest !== 0 && (largest < 1e-3 || largest >= 1e5)) return at.map((x) => (x === 0 ? "0" : x.toExponential(1)));
+  let digits = 0;
+  while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 * step * 10 ** digits) ++digits;
+  return at.map((x) => x.toFixed(digits));
+}
+
 /** A number for people: three digits, with its unit's prefix where one helps. */
 export function shown(x: number): string {
   if (!Number.isFinite(x)) return "-";

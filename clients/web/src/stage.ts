@@ -3,15 +3,21 @@ import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Scene } from "./scene";
 
-const SOFTWARE_FRAME_MS = 45;
+const SOFTWARE_FRAME_MS = 45, SLOW_MS = 160, FAST_MS = 40;
+const RATIOS = [1, 0.7, 0.5, 0.35];  // software graphics: pixels drawn a pixel shown, in each direction, the slower the machine the fewer
+
+const FOLLOW_MS = 300;
+const VIEW = new THREE.Vector3(0.35, -0.82, 0.5);  // from the front and above
 
 const COLOURS = {
-  light: { sky: "#e9edf3", ground: "#d5dae2", grid: "#7d8797", hemisphere: 1.5, sun: 2.4 },
-  dark: { sky: "#14171d", ground: "#23272f", grid: "#8a94a6", hemisphere: 0.75, sun: 2.0 },
+  light: { sky: "#e8edf4", ground: "#dfe4ec", line: "#8592a6", hemisphere: 1.7, sun: 2.1, shadow: 0.5 },
+  dark: { sky: "#12151b", ground: "#2a303b", line: "#66728a", hemisphere: 1.5, sun: 1.9, shadow: 0.7 },
 };
 
-/** No graphics processor: what costs most per pixel is left out, and frames are fewer. */
+/** No graphics processor: what costs most per pixel is left out, and frames are fewer. `?quality=full` and `?quality=plain` decide otherwise. */
 export function isSoftware(): boolean {
+  const asked = new URLSearchParams(location.search).get("quality");
+  if (asked === "full" || asked === "plain") return asked === "plain";
   const gl = document.createElement("canvas").getContext("webgl2");
   const info = gl?.getExtension("WEBGL_debug_renderer_info");
   const name = gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
@@ -26,15 +32,20 @@ export class Stage {
   readonly controls: OrbitControls;
   readonly renderer: THREE.WebGLRenderer;
   dirty = true;
+  touched = false;  // by the user: the view is his since it was framed
+  follows = true;  // what leaves the view, until the user moves it
+  private readonly middle = new THREE.Vector3();
   private drawn_ms = 0;
   private cost_ms = 0;
-  private drawing = false;
+  private coarse = 0;  // of RATIOS
+  private fence: WebGLSync | null = null;
   private readonly sun = new THREE.DirectionalLight("#fff6e8", 2.2);
   private readonly hemisphere = new THREE.HemisphereLight("#ffffff", "#8d93a0", 1.2);
   private theme: "light" | "dark" = "light";
 
   constructor(readonly canvas: HTMLCanvasElement) {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.software, powerPreference: "high-performance" });
+    this.renderer.debug.checkShaderErrors = false;  // asking makes the page wait
     this.renderer.setPixelRatio(this.software ? 1 : Math.min(devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = this.software ? THREE.BasicShadowMap : THREE.PCFSoftShadowMap;
@@ -43,9 +54,11 @@ export class Stage {
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.15;
     this.controls.maxPolarAngle = Math.PI * 0.495;
+    canvas.addEventListener("pointerdown", (event) => { if (event.button === 2) this.follows = false; });
+    for (const kind of ["pointerdown", "wheel"]) canvas.addEventListener(kind, () => { this.touched = true; }, { passive: true });
     this.controls.addEventListener("change", () => { this.dirty = true; });
     this.sun.castShadow = true;
-    this.sun.shadow.mapSize.setScalar(this.software ? 512 : 1024);
+    this.sun.shadow.mapSize.setScalar(this.software ? 1024 : 2048);
     this.sun.shadow.bias = -0.0004;
     this.sun.shadow.normalBias = 0.02;
     this.world.add(this.sun, this.sun.target, this.hemisphere);
@@ -69,30 +82,26 @@ export class Stage {
     this.world.fog = new THREE.Fog(c.sky, 12, 45);
     this.hemisphere.intensity = c.hemisphere;
     this.sun.intensity = c.sun;
-    scene?.group.traverse((object) => {
-      if (object.name === "ground") ((object as THREE.Mesh).material as THREE.MeshStandardMaterial).color.set(c.ground);
-      if (object.name !== "grid") return;
-      const lines = object as THREE.GridHelper;
-      (lines.material as THREE.LineBasicMaterial).color.set(c.grid);
-      (lines.material as THREE.LineBasicMaterial).vertexColors = false;
-      (lines.material as THREE.LineBasicMaterial).needsUpdate = true;
-    });
+    this.sun.shadow.intensity = c.shadow;
+    scene?.ground.colour.value.set(c.ground);
+    scene?.ground.line.value.set(c.line);
     this.dirty = true;
   }
 
   /** Looks at all that moves, from the front and above. */
   frame(scene: Scene): void {
-    scene.measure();
-    const r = scene.radius_m, distance = (r * 0.98) / Math.tan((this.camera.fov * Math.PI) / 360) / Math.min(1, this.camera.aspect);
-    this.controls.target.copy(scene.centre);
-    this.camera.position.copy(scene.centre).add(new THREE.Vector3(0.35, -0.82, 0.5).normalize().multiplyScalar(distance));
+    const balls = scene.measure(), r = scene.radius_m;
+    const distance = this.aim(balls.length > 0 ? balls : [{ p_W: scene.centre, size_m: r }], scene.centre);
+    this.follows = true;
+    this.touched = false;
+    this.away.set(0, 0, 0);
+    if (scene.middle(this.middle)) this.away.copy(this.middle).sub(this.controls.target);
     this.camera.near = Math.max(0.005, distance / 500);
     this.camera.far = distance * 20 + 100;
     this.camera.updateProjectionMatrix();
     this.world.fog = new THREE.Fog((this.world.background as THREE.Color).getHex(), distance * 2 + 6, distance * 5 + 30);
     const reach = r * 1.5;
-    this.sun.position.copy(scene.centre).add(new THREE.Vector3(-0.5, -0.6, 1.4).multiplyScalar(reach * 1.6));
-    this.sun.target.position.copy(scene.centre);
+    this.light(r);
     const shadow = this.sun.shadow.camera;
     shadow.left = shadow.bottom = -reach;
     shadow.right = shadow.top = reach;
@@ -103,8 +112,50 @@ export class Stage {
     this.setTheme(this.theme, scene);
   }
 
+  /** Turns to the middle of what is seen, from so far that all of it is; returns the distance. */
+  private aim(balls: readonly { p_W: THREE.Vector3; size_m: number }[], centre: THREE.Vector3): number {
+    const back = VIEW.clone().normalize(), right = new THREE.Vector3().crossVectors(this.camera.up, back).normalize();
+    const up = new THREE.Vector3().crossVectors(back, right), high = Math.tan((this.camera.fov * Math.PI) / 360) * 0.9, wide = high * this.camera.aspect;
+    const box = new THREE.Box3(), p = new THREE.Vector3();
+    for (const { p_W, size_m } of balls) {
+      p.set(p_W.dot(right), p_W.dot(up), p_W.dot(back));
+      box.expandByPoint(p.clone().subScalar(size_m)).expandByPoint(p.clone().addScalar(size_m));
+    }
+    box.getCenter(p);
+    this.controls.target.set(0, 0, 0).addScaledVector(right, p.x).addScaledVector(up, p.y).addScaledVector(back, centre.dot(back));
+    let distance = 0.3;
+    for (const { p_W, size_m } of balls) {
+      const near = p_W.clone().sub(this.controls.target), z = near.dot(back);
+      distance = Math.max(distance, z + (Math.abs(near.dot(right)) + size_m) / wide, z + (Math.abs(near.dot(up)) + size_m) / high);
+    }
+    this.camera.position.copy(this.controls.target).addScaledVector(back, distance);
+    return distance;
+  }
+
+  private light(r: number): void {
+    this.sun.position.copy(this.controls.target).add(new THREE.Vector3(-0.5, -0.6, 1.4).multiplyScalar(r * 2.4));
+    this.sun.target.position.copy(this.controls.target);
+  }
+  private followed_ms = 0;
+  private away = new THREE.Vector3();  // of what moves from the point looked at, when the view was framed
+
+  /** Goes along when what moves as a whole goes away, such as a robot that drives. */
+  follow(scene: Scene, now_ms: number): void {
+    const dt_ms = Math.min(1000, now_ms - this.followed_ms);
+    this.followed_ms = now_ms;
+    if (!this.follows || !scene.middle(this.middle)) return;
+    const off = this.middle.sub(this.away).sub(this.controls.target), distance = off.length(), free = 0.4 * scene.radius_m;
+    if (distance <= free) return;
+    off.multiplyScalar(((1 - Math.exp(-dt_ms / FOLLOW_MS)) * (distance - free)) / distance);
+    this.controls.target.add(off);
+    this.camera.position.add(off);
+    this.light(scene.radius_m);
+    this.dirty = true;
+  }
+
   /** Position on the canvas in CSS pixels of a point in W. */
   screenOf(p_W: THREE.Vector3): { x: number; y: number; inFront: boolean } {
+    this.camera.updateMatrixWorld();
     const p = p_W.clone().project(this.camera);
     const { clientWidth: w, clientHeight: h } = this.canvas;
     return { x: ((p.x + 1) / 2) * w, y: ((1 - p.y) / 2) * h, inFront: p.z < 1 };
@@ -118,16 +169,46 @@ export class Stage {
     return caster;
   }
 
-  draw(now_ms: number): void {
+  /** The last picture is drawn: how long it took. Nothing waits for it. */
+  private isDone(now_ms: number): boolean {
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    if (gl.getSyncParameter(this.fence!, gl.SYNC_STATUS) !== gl.SIGNALED && !gl.isContextLost()) return false;
+    gl.deleteSync(this.fence);
+    this.fence = null;
+    this.cost_ms += 0.3 * (now_ms - this.drawn_ms - this.cost_ms);
+    this.adapt();
+    return true;
+  }
+
+  private adapt(): void {
+    const wanted = this.cost_ms > SLOW_MS ? this.coarse + 1 : this.cost_ms < FAST_MS ? this.coarse - 1 : this.coarse;
+    if (wanted === this.coarse || wanted < 0 || wanted >= RATIOS.length) return;
+    this.coarse = wanted;
+    this.cost_ms = (SLOW_MS + FAST_MS) / 2;  // judged anew
+    this.renderer.setPixelRatio(RATIOS[wanted]);
+    this.dirty = true;
+  }
+
+  /** Has the programs of what is in `object` made beside the page, which would otherwise stand still at their first use. */
+  async prepare(object: THREE.Object3D): Promise<void> {
+    await this.renderer.compileAsync(object, this.camera, this.world);
+    this.dirty = true;
+  }
+
+  /** Whether a picture should be drawn now. */
+  isDue(now_ms: number): boolean {
     this.controls.update();
-    if (this.software && this.drawing) {  // the browser asks for the next frame when the last one is on its way: that long it took
-      this.drawing = false;
-      this.cost_ms += 0.3 * (now_ms - this.drawn_ms - this.cost_ms);
-    }
-    if (!this.dirty || (this.software && now_ms < this.drawn_ms + Math.min(600, SOFTWARE_FRAME_MS + this.cost_ms))) return;
+    if (this.fence && !this.isDone(now_ms)) return false;
+    return this.dirty && (!this.software || now_ms >= this.drawn_ms + Math.min(600, SOFTWARE_FRAME_MS + 2 * this.cost_ms));
+  }
+
+  draw(now_ms: number): void {
     this.drawn_ms = now_ms;
-    this.drawing = true;
     this.dirty = false;
     this.renderer.render(this.world, this.camera);
+    if (!this.software) return;
+    const gl = this.renderer.getContext() as WebGL2RenderingContext;
+    this.fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    gl.flush();
   }
 }

@@ -1,5 +1,5 @@
 // How often contacts come, so that the stream stays below a budget.
-const BUDGET_BYTES_PER_S = 285_000, BODY_BYTES = 32, CONTACT_BYTES = 49, HEAD_BYTES = 190;
+const BUDGET_BYTES_PER_S = 280_000, BODY_BYTES = 32, CONTACT_BYTES = 49, HEAD_BYTES = 190;
 
 /** Contacts with every n-th state: the smallest n for which the stream keeps to the budget; at least 4 times a second. */
 export function contactsEvery(bodies: number, contacts: number, states_per_s: number): number {

@@ -4,7 +4,7 @@ import * as THREE from "three";
 
 export class Tool {
   readonly group = new THREE.Group();
-  private readonly ball = new THREE.Mesh(new THREE.SphereGeometry(1, 20, 14), new THREE.MeshStandardMaterial({ color: "#f5b301", emissive: "#7a5200" }));
+  private readonly ball = new THREE.Mesh(new THREE.SphereGeometry(1, 20, 14), new THREE.MeshBasicMaterial({ color: "#f5b301" }));
   private readonly held = new THREE.Mesh(new THREE.SphereGeometry(1, 12, 8), new THREE.MeshBasicMaterial({ color: "#f5b301" }));
   private readonly line: THREE.Line;
   size_m = 0.03;

@@ -1,5 +1,5 @@
 // A headless Chromium for the tests: one JSON command a line on stdin, one JSON answer a line on stdout. {id, page, op, ...}: ops open,
-// evaluate, drag, press, click, choose, shot, wait, close. `page` names one of several. Errors come back as {id, error}.
+// evaluate, drag, press, click, choose, fill, shot, wait, metrics, close. `page` names one of several. Errors come back as {id, error}.
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
@@ -11,7 +11,7 @@ async function open({ page, url, width = 1280, height = 800, dark = false }) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   const opened = await context.newPage();
   const said = [];
-  opened.on("pageerror", (error) => said.push(String(error)));
+  opened.on("pageerror", (error) => said.push(error.stack ?? String(error)));
   opened.on("console", (message) => { if (message.type() === "error") said.push(message.text()); });
   pages.set(page, { opened, said });
   await opened.goto(url, { waitUntil: "domcontentloaded", timeout: 120000 });
@@ -35,9 +35,19 @@ async function wait(page, script, timeout_ms) {
   }
 }
 
+// The browser's own book-keeping of the page's main thread since the first call: processor seconds of all tasks, of those scripts, style, layout.
+async function metrics(entry) {
+  if (!entry.session) {
+    entry.session = await entry.opened.context().newCDPSession(entry.opened);
+    await entry.session.send("Performance.enable", { timeDomain: "threadTicks" });
+  }
+  const { metrics: found } = await entry.session.send("Performance.getMetrics");
+  return Object.fromEntries(found.map(({ name, value }) => [name, value]));
+}
+
 async function act(command) {
   if (command.op === "open") return open(command);
-  const { opened: page, said } = pages.get(command.page);
+  const entry = pages.get(command.page), { opened: page, said } = entry;
   switch (command.op) {
     case "evaluate": return page.evaluate(command.script);
     case "wait": return wait(page, command.script, command.timeout_ms ?? 20000);
@@ -47,6 +57,8 @@ async function act(command) {
     case "click": return page.click(command.selector);
     case "choose": return page.selectOption(command.selector, command.value);
     case "shot": await page.screenshot({ path: command.path, clip: command.clip, timeout: 120000 }); return true;
+    case "fill": await page.fill(command.selector, command.value); return page.dispatchEvent(command.selector, "change");
+    case "metrics": return metrics(entry);
     case "said": return said.splice(0);
     case "close": return page.context().close();
     default: throw new Error(`found op ${command.op}`);

@@ -2,9 +2,13 @@
 import { strict as assert } from "node:assert";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
-import { ShapeDescriptionSchema } from "../generated/control_pb";
-import { unitParts } from "../src/scene";
-import { Series, shown } from "../src/series";
+import { JointDescriptionSchema, ShapeDescriptionSchema } from "../generated/control_pb";
+import { JointMode } from "../generated/realtime_pb";
+import type { Connection } from "../src/connection";
+import { modesOf, rangeOf, unitOf } from "../src/joints";
+import { Lease } from "../src/leases";
+import { unitParts, withNormals } from "../src/scene";
+import { atLeast, Series, shown, ticks, upTo, windowOf } from "../src/series";
 import { length, limited, OMEGA_RAD_PER_S, springForce, turnTorque, type Vec } from "../src/spring";
 import { contactsEvery } from "../src/thinning";
 
@@ -73,4 +77,71 @@ test("unit shapes have the sizes of the shape: half edges, radius, half height",
   assert.deepEqual(parts({ kind: "sphere", radiusM: 0.5 }), [{ unit: "sphere", z: 0, scale: [0.5, 0.5, 0.5] }]);
   assert.deepEqual(parts({ kind: "capsule", radiusM: 0.1, halfLengthM: 0.4 }).map((p) => p.z), [0, 0.4, -0.4]);
   assert.deepEqual(parts({ kind: "half_space" }), []);
+});
+
+test("normals have length 1 and point out of the triangle's front, faceted or smooth", () => {
+  const corners = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];  // in z = 0 seen from above, in x = 0 seen from x > 0
+  for (const smooth of [0, 0.6]) {
+    const normal = withNormals(new Float32Array(corners), smooth).getAttribute("normal");
+    for (let i = 0; i < 6; ++i) {
+      const along = i < 3 ? normal.getZ(i) : normal.getX(i);
+      assert.ok(Math.abs(along - 1) < 1e-6, `corner ${i}, smooth ${smooth}: ${along}`);
+    }
+  }
+});
+
+test("a joint can be told what its drive has gains for; its slider ends at its limits", () => {
+  const joint = (init: object) => create(JointDescriptionSchema, { kind: "revolute", lower: -1, upper: 2, effortLimit: 5, velocityLimit: Infinity, ...init });
+  const { JOINT_POSITION: P, JOINT_VELOCITY: V, JOINT_EFFORT: E } = JointMode;
+  assert.deepEqual(modesOf(joint({ stiffness: 10, driveDamping: 1 })), [P, V, E]);
+  assert.deepEqual(modesOf(joint({ driveDamping: 1 })), [V, E]);
+  assert.deepEqual(modesOf(joint({})), [E]);
+  assert.deepEqual([P, V, E].map((mode) => rangeOf(joint({}), mode)), [[-1, 2], [-Math.PI, Math.PI], [-5, 5]]);
+  assert.deepEqual(rangeOf(joint({ kind: "continuous", lower: -Infinity, upper: Infinity }), P), [-Math.PI, Math.PI]);
+  assert.deepEqual([P, V, E].map((mode) => unitOf(joint({ kind: "prismatic" }), mode)), ["m", "m/s", "N"]);
+});
+
+test("an axis shows all of its data, from zero where that is near, and is never so narrow that rounding fills it", () => {
+  for (const [low, high] of [[0, 3], [2, 3], [9, 10], [-1, 5], [-3, -2.9], [0.152, 0.152], [0, 0], [-4, 0]]) {
+    const [from, to] = upTo(low, high);
+    assert.ok(from <= low && to >= high && to - from >= 0.02 * Math.max(Math.abs(low), Math.abs(high)) && to > from, `${low}..${high}: ${from}..${to}`);
+  }
+  assert.equal(upTo(2, 3)[0], 0);
+  assert.ok(upTo(9, 10)[0] > 8);
+  assert.deepEqual(upTo(null, null), [0, 1]);
+});
+
+test("ticks tell their values apart with no digit too many", () => {
+  assert.deepEqual(ticks([0, 0.25, 0.5]), ["0.00", "0.25", "0.50"]);
+  assert.deepEqual(ticks([0, 50, 100]), ["0", "50", "100"]);
+  assert.deepEqual(ticks([0.1518, 0.152]), ["0.1518", "0.1520"]);
+});
+
+test("a lease is renewed by states alone, where timers wait, and not more often than it must", async () => {
+  const asked: string[] = [], clock = { now: 0 }, real = performance.now;
+  performance.now = () => clock.now;
+  try {
+    const connection = { request: async (body: { case: string }) => (asked.push(body.case), { case: "lease", value: { lease: 7 } }) };
+    const lease = new Lease(connection as unknown as Connection, ["world"], () => undefined);
+    await lease.take(10_000);
+    for (clock.now = 0; clock.now <= 4000; clock.now += 16) lease.tend();
+    assert.equal(asked.filter((a) => a === "renewLease").length, Math.floor(4000 / 656));  // 650 ms, as states of 16 ms allow
+    clock.now = 10_100;
+    lease.tend();
+    assert.equal(asked.at(-1), "releaseLease");
+    lease.tend();
+    assert.equal(asked.at(-1), "releaseLease");
+  } finally {
+    performance.now = real;
+  }
+});
+
+test("no axis of time is without width, however few the samples and deep the zoom", () => {
+  for (const [from, to] of [[1, 1], [17.1, 17.1 + 1e-15], [NaN, NaN], [2, 1]]) {
+    const [a, b] = atLeast(from, to, 0.01);
+    assert.ok(b - a >= 0.0099, `${from}..${to}: ${a}..${b}`);
+  }
+  assert.deepEqual(atLeast(1, 3, 0.01), [1, 3]);
+  assert.deepEqual(windowOf(8.3, 8.3, 20), { min: 7.800000000000001, max: 8.3 });
+  assert.deepEqual(windowOf(0, 50, 20), { min: 30, max: 50 });
 });

@@ -1,0 +1,38 @@
+// Words and numbers that a state or the statistics put on the page.
+import type { Histogram, LinkQuality, Statistics } from "../generated/control_pb";
+import { StatusBit, type StatePacket } from "../generated/realtime_pb";
+import { shown } from "./series";
+
+const MARKS: [number, string, boolean][] = [
+  [StatusBit.STATUS_PAUSED, "paused", false], [StatusBit.STATUS_LOCKSTEP, "lockstep", false], [StatusBit.STATUS_CONTACTS_DROPPED, "contacts dropped", true],
+  [StatusBit.STATUS_UNCONVERGED, "solver not converged", false], [StatusBit.STATUS_BODY_FROZEN, "body frozen", true],
+  [StatusBit.STATUS_COMMANDS_DROPPED, "commands dropped", true], [StatusBit.STATUS_FAULT, "FAULT", true],
+  [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
+  [StatusBit.STATUS_ROBOT_FAULT, "robot fault", true],
+];
+
+/** What the status bits say. */
+export function marksOf(bits: number): { text: string; bad: boolean }[] {
+  return MARKS.filter(([bit]) => (bits & bit) !== 0).map(([, text, bad]) => ({ text, bad }));
+}
+
+/** The link of whoever commands, other clients first. */
+export function commanderOf(statistics: Statistics | null, self: string): LinkQuality | undefined {
+  const all = (statistics?.clients ?? []).filter((c) => c.quality && c.quality.cycles > 0n);
+  return (all.find((c) => c.name !== self) ?? all[0])?.quality;
+}
+
+/** The essentials at one glance; medians and 99th percentiles of the last second. */
+export function factsOf(s: Statistics, roundTrip_ms: number): { name: string; value: string; bad: boolean }[] {
+  const us = (h: Histogram | undefined) => `${shown(h?.p50 ?? NaN)} / ${shown(h?.p99 ?? NaN)}`;
+  const fact = (name: string, value: string, bad = false) => ({ name, value, bad });
+  return [fact("bodies", String(s.bodies)), fact("rate", `${s.rateHz.toFixed(0)} Hz`), fact("late", `${us(s.wakeLateUs)} us`),
+    fact("work", `${us(s.workUs)} us`), fact("missed", String(s.ticksMissed), s.ticksMissed > 0n), fact("contacts", s.contactsMean.toFixed(0)),
+    fact("overlap", `${shown(1e3 * s.penetrationMaxM)} mm`), fact("trip", `${shown(roundTrip_ms)} ms`), fact("clients", String(s.clients.length))];
+}
+
+/** Columns of the plots that come with each state. */
+export function plotted(packet: StatePacket): [string, number[]][] {
+  return [["beat", [packet.wakeLateUs, packet.workUs]], ["penetration", [1e3 * packet.penetrationMaxM]], ["energy", [packet.kineticEnergyJ]],
+    ["contacts", [packet.contacts, packet.contactsDropped]]];
+}
