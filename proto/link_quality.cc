@@ -36,14 +36,22 @@ LinkCause widest(const LinkFigures& f) {
   return client >= server ? LinkCause::slow_client : LinkCause::slow_server;
 }
 
+// A client answers the newest of the states that have come: of those that it leaves out some came while it was busy
+// (a time beyond the period costs so many periods' states), the others together with a newer one: they were bunched.
+double left_out_busy(const LinkFigures& f) {
+  const double usual = std::min(f.compute_us.p50, f.period_us), beyond = std::max(0.0, f.compute_us.mean - usual);
+  return std::min(f.unanswered, (1 - f.unanswered) * beyond / f.period_us);
+}
+
 LinkCause largest_blame(const LinkFigures& f) {
+  const double busy = left_out_busy(f), bunched = f.bunched + f.unanswered - busy;
   std::array<Blame, 5> blame{{{LinkCause::lossy_link, f.lost_down + f.lost_up},
-                              {LinkCause::slow_client, f.unanswered},
+                              {LinkCause::slow_client, busy},
                               {LinkCause::slow_server, f.skipped},
                               {LinkCause::refused, f.refused},
                               {LinkCause::jittery_link, 0}}};
   const LinkCause rest = widest(f);
-  for (Blame& b : blame) b.share += b.cause == rest ? f.bunched : 0;
+  for (Blame& b : blame) b.share += b.cause == rest ? bunched : 0;
   return std::max_element(blame.begin(), blame.end(), [](const Blame& a, const Blame& b) { return a.share < b.share; })
       ->cause;
 }

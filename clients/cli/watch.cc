@@ -38,7 +38,6 @@ std::string status_words(std::uint32_t bits) {
                                                                      {v1::STATUS_UNCONVERGED, "solver unconverged"},
                                                                      {v1::STATUS_BODY_FROZEN, "body frozen"},
                                                                      {v1::STATUS_LATE_TICK, "late tick"},
-                                                                     {v1::STATUS_SOLVE_LATE, "solve late"},
                                                                      {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
                                                                      {v1::STATUS_EXTRAPOLATED, "between solver steps"},
                                                                      {v1::STATUS_SOLVE_LATE, "solver late"},
@@ -117,9 +116,10 @@ std::string shadow_words(const Peak& peak) {
 void print_block(const client::State& s, const client::Link& link, const Peak& peak, const Full& full,
                  const Around& around, const ToolWatch& tools, double period_us, bool first) {
   if (!first) std::printf("\x1b[14A");
+  std::printf("\x1b[?7l");  // a line that is too long is cut: wrapped, it would not be found again
   const char* clear = "\x1b[K\n";
-  std::printf("%s   model %s   %d clients   world held by %s%s", around.scene.c_str(), around.model.c_str(),
-              around.clients, around.world_holder.c_str(), clear);
+  std::printf("%s   model %s   %d client%s   world held by %s%s", around.scene.c_str(), around.model.c_str(),
+              around.clients, around.clients == 1 ? "" : "s", around.world_holder.c_str(), clear);
   std::printf("tick %llu   %.3f s simulated   %s%s", static_cast<unsigned long long>(s.tick), s.sim_time_s,
               status_words(peak.bits).c_str(), clear);
   std::printf("real time  %s %5.3f times%s", bar(s.real_time_factor, 1).c_str(), s.real_time_factor, clear);
@@ -142,7 +142,7 @@ void print_block(const client::State& s, const client::Link& link, const Peak& p
   std::printf("leases     %s%s", around.pushers.empty() ? "no body is driven" : around.pushers.c_str(), clear);
   std::printf("shadow     %s%s", shadow_words(peak).c_str(), clear);
   const std::string held = tools.words();
-  std::printf("devices    %s%s", held.empty() ? "none" : held.c_str(), clear);
+  std::printf("devices    %s%s\x1b[?7h", held.empty() ? "none" : held.c_str(), clear);
 }
 
 void print_line(const client::State& s, const client::Link& link, const Peak& peak, const ToolWatch& tools) {

@@ -36,6 +36,7 @@ double gap_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame&
 struct Direction {
   double gap = 0;           // along n_W; <= 0: they touch
   Vec3 n_W = Vec3::Zero();  // from b into a; zero: not known
+  double apart = 0;         // of the cores, where that was looked for
 };
 
 Direction nearest(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB) noexcept {
@@ -43,7 +44,8 @@ Direction nearest(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   const Core core_a = core_at(a, X_WA.R, X_WA.p - X_WB.p, storage_a);
   const Core core_b = core_at(b, X_WB.R, Vec3::Zero(), storage_b);
   Direction out;
-  out.gap = closest_cores(core_a, core_b, out.n_W) - reach_of(a) - reach_of(b);
+  out.apart = closest_cores(core_a, core_b, out.n_W);
+  out.gap = out.apart - reach_of(a) - reach_of(b);
   return out;
 }
 
@@ -94,7 +96,10 @@ void collide_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
     return;
   }
   collide(a, X_WA, b, X_WB, witness, out);  // finds the axis along which they just overlap, or touch
-  if (witness.axis_A.isZero(0)) return;
+  if (witness.axis_A.isZero(0)) {
+    if (d.apart <= kTouching * size) return;
+    witness.axis_A = X_WA.R.transpose() * d.n_W;  // round shapes that touch to rounding: collide() sees no overlap
+  }
   d.n_W = X_WA.R * witness.axis_A;
   d.gap = gap_along(a, X_WA, b, X_WB, d.n_W);
   if (!meet_along(a, X_WA, b, X_WB, d, reach, behind, witness, out)) collide(a, X_WA, b, X_WB, witness, out);

@@ -1,4 +1,7 @@
 // The configurations of PEG: which contacts of a pair belong together, (17) to (24) and the repaired form.
+#include <algorithm>
+#include <limits>
+
 #include "core/collide/feature_pairs.h"
 
 namespace tactus {
@@ -9,7 +12,60 @@ std::span<const std::uint32_t> list(const FeatureShape::Lists& lists, std::uint3
   return {lists.entries.data() + lists.first[i], lists.first[i + 1] - lists.first[i]};
 }
 
+constexpr double kInside = 1e-6;  // [m]
+
 }  // namespace
+
+// The contact's plane has all of A on one side and all of B on the other.
+bool FeaturePairs::separates(const FeatureContact& contact) const noexcept {
+  if (!(contact.gap > 0)) return false;
+  double a = std::numeric_limits<double>::infinity(), b = -a;
+  for (std::size_t i = 0; i < side_[0].shape->vertices.size(); ++i) {
+    a = std::min(a, contact.nhat_BA_W.dot(side_[0].vertices[i]));
+  }
+  for (std::size_t i = 0; i < side_[1].shape->vertices.size(); ++i) {
+    b = std::max(b, contact.nhat_BA_W.dot(side_[1].vertices[i]));
+  }
+  return a > b;
+}
+
+// Near a sharp corner another face than those of a constraint may be what keeps the bodies apart: it joins the
+// constraints that hold them for overlapping. Each plane of the pair that separates is enough by itself.
+void FeaturePairs::open_false_traps(std::uint32_t group_first) noexcept {
+  std::uint32_t widest = kNoContact;
+  bool sought = false;
+  const auto separating = [&] {
+    for (std::uint32_t i = pair_first_; i < contact_count_ && !sought; ++i) {
+      const bool wider = widest == kNoContact || contacts_[i].gap > contacts_[widest].gap;
+      if (wider && separates(contacts_[i])) widest = i;
+    }
+    sought = true;
+    return widest;
+  };
+  const std::uint32_t group_end = group_count_;
+  for (std::uint32_t g = group_first; g < group_end; ++g) {
+    FeatureGroup& group = groups_[g];
+    const std::uint32_t size = group.iota + group.kappa;
+    const std::uint32_t* const first = members_.data() + group.first;
+    const bool closed = std::all_of(first, first + size, [&](auto i) { return contacts_[i].gap < -kInside; });
+    if (group.kind != FeatureGroup::Kind::repaired || !closed || separating() == kNoContact) continue;
+    if (member_count_ + size + 1 > members_.size()) {
+      ++dropped_;
+      return;
+    }
+    std::copy_n(first, size, members_.begin() + member_count_);
+    members_[member_count_ + size] = widest;
+    group.first = member_count_, ++group.iota;
+    member_count_ += size + 1;
+  }
+  for (std::uint32_t i = pair_first_; i < contact_count_; ++i) {
+    if (!contacts_[i].unilateral || contacts_[i].gap >= -kInside || separating() == kNoContact) continue;
+    contacts_[i].unilateral = false;
+    open(FeatureGroup::Kind::repaired);
+    join(i, true), join(widest, true);
+    close(true);
+  }
+}
 
 void FeaturePairs::open(FeatureGroup::Kind kind) noexcept {
   if (group_count_ == groups_.size()) {
@@ -36,7 +92,7 @@ void FeaturePairs::join(std::uint32_t contact, bool iota) noexcept {
 void FeaturePairs::close(bool needs_iota) noexcept {
   if (group_count_ == groups_.size()) return;
   const FeatureGroup& group = groups_[group_count_];
-  for (std::uint32_t k = 0; k < group.iota && rules_.unilateral; ++k) {
+  for (std::uint32_t k = 0; k < group.iota + group.kappa && rules_.unilateral; ++k) {
     contacts_[members_[group.first + k]].unilateral = true;
   }
   if (rules_.unilateral) {

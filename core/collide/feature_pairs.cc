@@ -115,6 +115,7 @@ FeaturePairs::Found FeaturePairs::find(std::uint32_t a, const Shape& shape_a, co
                                        Witness& witness) noexcept {
   Found found{contact_count_, 0, -std::numeric_limits<double>::infinity()};
   pair_first_ = contact_count_;
+  const std::uint32_t group_first = group_count_;
   place(side_[0], shapes_[a], X_WA), place(side_[1], shapes_[b], X_WB);
   const bool plane_a = shapes_[a].kind == FeatureShape::Kind::plane,
              plane_b = shapes_[b].kind == FeatureShape::Kind::plane;
@@ -153,6 +154,7 @@ FeaturePairs::Found FeaturePairs::find(std::uint32_t a, const Shape& shape_a, co
   find_vertex_edges(true), find_vertex_edges(false);
   find_edge_pairs();
   find_vertex_faces(true), find_vertex_faces(false);
+  if (rules_.repaired) open_false_traps(group_first);
   found.count = contact_count_ - found.first;
   return found;
 }

@@ -38,7 +38,7 @@ struct FeatureRules {
   bool repaired = true, inter = false, cross = false;  // which groups are wanted
   EdgeTest edge_test = EdgeTest::gauss;
   double epsilon = 0;       // sine of the angle by which applicability is relaxed
-  bool unilateral = false;  // every applicable contact is a U-constraint, no group is kept
+  bool unilateral = false;  // every contact of the groups is a U-constraint, and none of them is kept
 };
 
 // Finds pair after pair; memory is fixed. What does not fit is counted in dropped().
@@ -107,6 +107,8 @@ class FeaturePairs {
   void open(FeatureGroup::Kind kind) noexcept;
   void join(std::uint32_t contact, bool iota) noexcept;
   void close(bool needs_iota) noexcept;
+  void open_false_traps(std::uint32_t group_first) noexcept;
+  [[nodiscard]] bool separates(const FeatureContact& contact) const noexcept;
   void inter_group(bool vertex_of_a, std::uint32_t v, std::span<const std::uint32_t> faces) noexcept;
 
   std::vector<FeatureShape> shapes_;

@@ -14,6 +14,7 @@ constexpr double kEnough = 1e-12;        // residual at which to stop at once
 constexpr double kSolved = 1e-9;
 constexpr int kProximalSteps = 40;
 constexpr double kProximalMost = 1e-1;
+constexpr double kLongerLeap = 4, kLongestLeap = 4096;
 constexpr double kSofter = 30;
 constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;
@@ -253,15 +254,27 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations) noexcept
   return false;
 }
 
+void ContactNewton::sum_up(const Context& s, const Vec3* p) noexcept {
+  for (const std::uint32_t b : s.island.blocks) {
+    std::fill_n(s.u + s.problem.block(b).start, s.problem.block(b).size, 0.0);
+  }
+  for (const std::uint32_t i : s.island.contacts) push(s.problem, s.problem.contact(i), p[i], s.u);
+}
+
+// Where impulses that no velocity feels drift at an even pace to where they belong: as many proximal steps at once.
+void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
+  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
+    const std::uint32_t i = s.island.contacts[k];
+    p[i] = project_contact(s.problem.contact(i), s.disc, p[i] + (leap - 1) * (p[i] - local_[k].r), -1);
+  }
+  sum_up(s, p);
+}
+
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
                                      const FrictionDisc& disc, Vec3* p, double* u) noexcept {
   const Context s{problem, island, disc, u};
-  const auto sum_up = [&] {
-    for (const std::uint32_t b : island.blocks) std::fill_n(u + problem.block(b).start, problem.block(b).size, 0.0);
-    for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
-  };
   ContactSolution best;
-  sum_up();
+  sum_up(s, p);
   best.residual = island_residual(problem, island, disc, p, u);
   for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   const auto keep = [&](double residual) {
@@ -269,7 +282,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
-  double proximal = kProximal, last = best.residual;
+  double proximal = kProximal, last = best.residual, leap = 1;
   std::uint32_t sweeps = kSweeps;
   for (int step = 0; step < kProximalSteps && !(last <= kEnough); ++step) {
     start(s, p, proximal);
@@ -280,9 +293,9 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
         const ProblemContact& contact = problem.contact(island.contacts[k]);
         p[island.contacts[k]] = project_contact(contact, disc, local_[k].p, -1);
       }
-      sum_up();
+      sum_up(s, p);
     } else {
-      sum_up();
+      sum_up(s, p);
       sweep_island(problem, island, disc, sweeps, p, u);
       sweeps = std::min(2 * sweeps, kSweepsMost);
     }
@@ -292,14 +305,19 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
       proximal = std::min(kSofter * proximal, kProximalMost);
     } else if (residual > 0.1 * last) {
       if (best.residual <= kSolved) break;
-      proximal = std::max(0.1 * proximal, kProximalLeast);
+      if (proximal > kProximalLeast) {
+        proximal = std::max(0.1 * proximal, kProximalLeast);
+      } else {
+        leap = residual > 0.5 * last && residual < 2 * last ? std::min(kLongerLeap * leap, kLongestLeap) : 1;
+        go_on(s, leap, p);
+      }
     } else if (proximal > kProximal) {
       proximal = std::max(0.1 * proximal, kProximal);
     }
     last = residual;
   }
   for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = best_[k];
-  sum_up();
+  sum_up(s, p);
   return best;
 }
 

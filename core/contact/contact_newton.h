@@ -64,6 +64,8 @@ class ContactNewton {
   void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
   bool follow(const Context& s, std::uint32_t& iterations) noexcept;
   void move(const Context& s, double t) noexcept;
+  static void sum_up(const Context& s, const Vec3* p) noexcept;
+  void go_on(const Context& s, double leap, Vec3* p) noexcept;
 
   Skyline H_;
   std::vector<Local> local_;

@@ -19,7 +19,7 @@ std::uint32_t half_max(const Model& model) noexcept {
   return static_cast<std::uint32_t>(6 * model.bodies.size() + model.joint_v0.size());
 }
 
-// The member with the largest rate; within tol of it the one that is chosen, else the first.
+// The member with the largest rate; of those within tol of it the one that is chosen, else the first.
 struct Largest {
   std::uint32_t contact = kNoContact;
   double rate = -std::numeric_limits<double>::infinity();
@@ -27,9 +27,10 @@ struct Largest {
 Largest largest(const GroupedContacts& all, std::span<const std::uint32_t> members, std::uint32_t chosen, double tol,
                 const double* u) noexcept {
   Largest best;
+  for (const std::uint32_t i : members) best.rate = std::max(best.rate, all.rate(i, u));
   for (const std::uint32_t i : members) {
-    const double rate = all.rate(i, u);
-    if (rate > best.rate + tol || (i == chosen && rate >= best.rate - tol)) best = {i, std::max(rate, best.rate)};
+    if (all.rate(i, u) < best.rate - tol) continue;
+    if (best.contact == kNoContact || i == chosen) best.contact = i;
   }
   return best;
 }

@@ -1,15 +1,19 @@
 """The web door of a running tactusd: files, WebSocket, and what strangers do to both. The loop goes on whatever comes."""
+import functools
 import os
 import random
 import socket
+import statistics
 import time
 
 import pytest
 import tactus
-from conftest import assert_still_ticking, counts, eventually
+from conftest import assert_still_ticking, counts
+from conftest import eventually as soon
 from tactus.messages import CommandPacket, ErrorCode, EventKind, StatePacket, VerdictCode
 from websocket import BINARY, CONTINUATION, PING, TEXT, Closed, Viewer, WebSocket, get, http, status_of
 
+eventually = functools.partial(soon, timeout_s=30)  # costs nothing where the machine is idle
 TOKEN = "a token for the viewer's test"
 INDEX = "<!doctype html><title>a viewer</title>" + "x" * 100_000
 
@@ -45,7 +49,7 @@ def describe(viewer):
 
 
 def lease(viewer, *channels):
-    return viewer.exchange("acquire_lease", channels=channels)
+    return viewer.exchange("acquire_lease", channels=channels, duration_ms=10_000)  # nobody renews it here
 
 
 def push(viewer, body, force, epoch=None, deadline_us=100_000):
@@ -53,7 +57,7 @@ def push(viewer, body, force, epoch=None, deadline_us=100_000):
     return viewer.ask("command", bytes=packet.SerializeToString())
 
 
-def verdict(viewer, sequence, timeout_s=5):
+def verdict(viewer, sequence, timeout_s=30):
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:
         viewer.take()
@@ -136,10 +140,13 @@ def test_a_viewer_sees_states_at_its_decimation_with_contacts_and_their_phases(w
 def test_contacts_can_come_less_often_than_poses(web):
     with Viewer(web.web_port) as viewer:
         viewer.exchange("subscribe", single_precision=True, contacts=True, decimation=5, contacts_every=4)
-        while len(viewer.states) < 80:
+        while len(viewer.states) < 120:
             viewer.take()
-        has = [len(StatePacket.FromString(s).contact) > 0 for s in viewer.states[-40:]]
-        assert sum(has) == 10
+        packets = [StatePacket.FromString(s) for s in viewer.states[2:]]
+        ticks = [p.tick for p in packets if p.contact]
+        gaps = [b - a for a, b in zip(ticks, ticks[1:])]
+        # Never more often; less often only where a busy machine made a newer state replace one that waited.
+        assert min(gaps) >= 4 * 5 and statistics.median(gaps) < 1.5 * 4 * 5 and all(p.contacts for p in packets)
 
 
 def test_a_push_has_the_verdicts_of_any_client(web):
@@ -183,8 +190,10 @@ def test_a_server_with_a_token_wants_it_proved(make_server, tmp_path):
     with Viewer(server.web_port, token=TOKEN.encode()) as viewer:
         assert describe(viewer).bodies
         assert TOKEN.encode() not in viewer.head
-    with pytest.raises(Exception), Viewer(server.web_port, token=b"quite another one") as viewer:
-        describe(viewer)
+    with pytest.raises((Closed, AssertionError)):  # refused, instead of a proof that the server knows the token
+        Viewer(server.web_port, token=b"quite another one")
+    with server.connect(name="counter", token=TOKEN) as client:
+        assert [c.name for c in client.statistics().clients] == ["counter"]
 
 
 def test_meshes_come_in_pieces_closed_and_outside_out(make_server, tmp_path):
@@ -269,14 +278,22 @@ def test_frames_that_break_the_rules_end_the_connection_and_nothing_else(web, cl
         lambda ws: ws.socket.sendall(os.urandom(3000)),
     ]
     for number, act in enumerate(bad):
-        with WebSocket(web.web_port, timeout_s=12) as ws:
+        with WebSocket(web.web_port, timeout_s=60) as ws:
             assert ws.accepted
             act(ws)
-            with pytest.raises((Closed, OSError)):
+            with pytest.raises((Closed, ConnectionError)):  # not a TimeoutError: it is cut off
                 for _ in range(5):
                     ws.receive()
             del number
     assert_still_ticking(client_of)
+
+
+@pytest.mark.parametrize("payload, kind, code, why", [(b"hello", TEXT, 1003, "binary"), (b"x" * 5000, BINARY, 1009, "longer")])
+def test_a_frame_that_is_refused_is_told_why(web, payload, kind, code, why):
+    with WebSocket(web.web_port, timeout_s=60) as ws:
+        ws.send(payload, kind)
+        with pytest.raises(Closed, match=f"{code} .*{why}"):
+            ws.receive()
 
 
 @pytest.fixture
@@ -297,7 +314,7 @@ def test_messages_may_come_in_fragments_and_a_megabyte_is_the_most(web):
         viewer.send(b"still here", PING)
         viewer.send(payload[5:], CONTINUATION)
         assert viewer.reply().id == 77
-        with pytest.raises((Closed, OSError)):
+        with pytest.raises((Closed, ConnectionError)):
             for _ in range(40):
                 viewer.send(b"y" * 65000, BINARY if _ == 0 else CONTINUATION, final=False)
             viewer.receive()
@@ -308,7 +325,7 @@ def test_a_wrong_mac_ends_the_connection_by_name(web):
         viewer.key = bytes(32)
         viewer.ask("pause")
         viewer.key = None
-        with pytest.raises((Closed, Exception)):
+        with pytest.raises((Closed, ConnectionError)):
             for _ in range(3):
                 viewer.receive()
     assert refused(web)["control_mac"] == 1
@@ -329,14 +346,14 @@ def test_a_thousand_connections_are_capped_and_the_door_opens_again(make_server,
         sockets = []
         for _ in range(1000):
             s = socket.socket()
-            s.settimeout(5)
+            s.settimeout(30)
             s.connect(("127.0.0.1", server.web_port))
             sockets.append(s)
         assert eventually(lambda: refused_of(client).get("web_too_many_connections", 0) >= 900)
         assert_still_ticking(client)
         for s in sockets:
             s.close()
-        assert eventually(lambda: status_of(get(server.web_port, "/")[0]) == 200, timeout_s=20)
+        assert eventually(lambda: status_of(get(server.web_port, "/")[0]) == 200)
 
 
 def refused_of(client):
@@ -344,11 +361,11 @@ def refused_of(client):
 
 
 def test_a_silent_stranger_is_sent_away(web):
-    with WebSocket(web.web_port, timeout_s=20) as ws:  # no Hello
+    with WebSocket(web.web_port, timeout_s=60) as ws:  # no Hello
         with pytest.raises(Closed, match="handshake"):
             for _ in range(3):
                 ws.receive()
-    with socket.create_connection(("127.0.0.1", web.web_port), timeout=20) as s:  # no request
+    with socket.create_connection(("127.0.0.1", web.web_port), timeout=60) as s:  # no request
         s.sendall(b"GET / HT")
         assert s.recv(1000) == b""
 
@@ -356,24 +373,24 @@ def test_a_silent_stranger_is_sent_away(web):
 def test_a_half_open_viewer_is_cut_off(make_server, tmp_path):
     """It has shaken hands, and then answers no ping: as one whose cable was pulled."""
     server = web_server(make_server, tmp_path, "silence_s = 3")
-    with Viewer(server.web_port, name="gone", timeout_s=30) as viewer, server.connect(name="watcher") as client:
+    with Viewer(server.web_port, name="gone", timeout_s=60) as viewer, server.connect(name="watcher") as client:
         lease(viewer, "world")
         names = lambda: [c.name for c in client.statistics().clients]  # noqa: E731
         assert "gone" in names()
-        assert eventually(lambda: "gone" not in names(), timeout_s=20)
+        assert eventually(lambda: "gone" not in names())
         assert not client.leases()
 
 
 def test_a_viewer_that_does_not_read_is_cut_off_and_costs_the_others_nothing(make_server, tmp_path):
     server = web_server(make_server, tmp_path, "stall_s = 2\nsilence_s = 60")
-    viewer = Viewer(server.web_port, name="sleeper")
-    viewer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    viewer.exchange("subscribe", velocity=True, wrench=True, contacts=True)
-    with server.connect(name="watcher") as client, Viewer(server.web_port, name="reader") as reader:
+    with server.connect(name="watcher") as client, Viewer(server.web_port, name="reader", timeout_s=60) as reader:
         reader.exchange("subscribe", single_precision=True, decimation=10)
+        viewer = Viewer(server.web_port, name="sleeper")
+        viewer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         names = lambda: [c.name for c in client.statistics().clients]  # noqa: E731
         assert "sleeper" in names()
-        end = time.monotonic() + 40
+        viewer.exchange("subscribe", velocity=True, wrench=True, contacts=True)
+        end = time.monotonic() + 90
         while "sleeper" in names() and time.monotonic() < end:
             for _ in range(20):
                 reader.take()

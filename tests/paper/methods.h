@@ -47,6 +47,11 @@ inline Scene block_scene(const Method& method, const Pose& X_WB) {
   return scene;
 }
 
+// For worlds of a few bodies that are made by the thousand: the solvers' memory is what making them costs.
+inline void keep_small(Scene& scene) {
+  scene.limits.pairs = 16, scene.limits.problem_contacts = 128, scene.limits.problem_rows = 64;
+}
+
 // IV-A: turned 0.01-0.05 rad about a random axis, the lowest corner 5-20 mm inside.
 inline Pose penetrating_pose(std::uint64_t seed) {
   Random random(seed);

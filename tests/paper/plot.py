@@ -6,6 +6,7 @@ Exits 1 when a figure's data are missing.
 """
 import csv
 import glob
+import math
 import os
 import sys
 
@@ -177,7 +178,118 @@ def against(plt, folder, name, x, series, xlabel, ylabel):
     return fig
 
 
+def models(plt, folder, name, up):
+    """Both bodies after one step, a picture for each model of the PEG paper."""
+    groups = list(split(read(folder, name), "model"))
+    fig, axes = plt.subplots(1, len(groups), sharex=True, sharey=True, figsize=(2.6 * len(groups), 3))
+    for axis, (model, rows) in zip(axes, groups):
+        for body, corners in split(rows, "body"):
+            points = sorted(set((round(x, 6), round(y, 6)) for x, y in zip(corners["x_m"], corners[up])))
+            x0, y0 = (sum(p[k] for p in points) / len(points) for k in (0, 1))
+            points.sort(key=lambda p: math.atan2(p[1] - y0, p[0] - x0))
+            axis.fill(*zip(*points), alpha=0.5, color="tab:blue" if (body == 0) == (up == "z_m") else "tab:red")
+        axis.set_title(model, fontsize="small")
+        axis.set_aspect("equal")
+    return fig
+
+
+def corner(plt, folder):
+    data = read(folder, "peg_fig1")
+    fig, axis = plt.subplots(figsize=(5, 5))
+    axis.fill([-0.15, 0, 0, -0.15], [0, 0, -0.1, -0.1], color="lightgrey")
+    axis.plot(0.05, 0.05, "k.")
+    for model, x, y in zip(data["model"], data["x_m"], data["y_m"]):
+        axis.plot(x, y, "o", label=model, fillstyle="none")
+    axis.legend(fontsize="x-small")
+    axis.set_aspect("equal")
+    return fig
+
+
+def particle(plt, folder):
+    data = read(folder, "survey_fig1")
+    fig, axes = plt.subplots(2, 1, sharex=True, figsize=(8, 6))
+    axes[0].plot(data["time_s"], data["angle_rad"], label="may leave (inequality)")
+    axes[0].plot(data["time_s"], data["held_angle_rad"], "--", label="held (equality)")
+    axes[0].set_ylabel("angle from the top [rad]")
+    axes[0].legend()
+    axes[1].plot(data["time_s"], data["force_n"], label="force of the surface")
+    axes[1].plot(data["time_s"], data["closed_form_n"], "--", label="m (g cos - v^2 / R): the held one's")
+    axes[1].axhline(0, color="grey", linewidth=0.5)
+    axes[1].set_ylim(-2, 8)
+    axes[1].set_ylabel("force [N]")
+    axes[1].set_xlabel("time [s]")
+    axes[1].legend()
+    return fig
+
+
+def push_and_force(plt, folder):
+    data = read(folder, "survey_fig2_4")
+    fig, axis = plt.subplots(figsize=(7, 5))
+    axis.plot(data["push_along_normal_n"], data["force_n"], ".", label="force of the surface [N]")
+    axis.plot(data["push_along_normal_n"], data["acceleration_m_per_s2"], ".", label="acceleration off it [m/s^2]")
+    axis.set_xlabel("push along the normal, less weight [N]")
+    axis.legend()
+    return fig
+
+
+def bricks(plt, folder):
+    data = read(folder, "survey_fig3")
+    shifts = list(split(data, "shift"))
+    fig, axes = plt.subplots(1, len(shifts), sharey=True, figsize=(3 * len(shifts), 4))
+    for axis, (shift, rows) in zip(axes, shifts):
+        for i in range(5):
+            axis.add_patch(plt.Rectangle((shift * i - 0.5, 0.3 * i), 1, 0.3, fill=False))
+        for contact, x, acceleration in zip(rows["contact"], rows["x_m"], rows["acceleration_m_per_s2"]):
+            axis.plot(x, 0.3 * (contact // 2), "o", color="tab:red" if acceleration > 1e-6 else "tab:blue")
+        axis.set_xlim(-0.7, 2.3)
+        axis.set_ylim(-0.1, 1.7)
+        axis.set_aspect("equal")
+        axis.set_title("shift %g m; red: breaks" % shift, fontsize="small")
+    return fig
+
+
+def incline(plt, folder):
+    fig, axis = plt.subplots(figsize=(6, 6), subplot_kw={"projection": "polar"})
+    for model, of_model in split(read(folder, "survey_incline"), "model"):
+        for directions, rows in split(of_model, "directions"):
+            axis.plot(rows["angle_rad"], rows["threshold"], ".", label="%s, %s" % (model, "round" if directions == 0 else "%d corners" % directions))
+    axis.legend(fontsize="x-small", loc="center")
+    axis.set_title("largest slope (tan) on which a block of mu 0.5 stands", fontsize="small")
+    return fig
+
+
+def painleve(plt, folder):
+    fig, axis = plt.subplots(figsize=(7, 5))
+    for verdict, rows in split(read(folder, "survey_painleve"), "verdict"):
+        axis.plot(rows["angle_rad"], rows["friction"], ".", label=verdict)
+    axis.set_xlabel("angle of the rod with the floor [rad]")
+    axis.set_ylabel("coefficient of friction")
+    axis.legend()
+    return fig
+
+
+def sliding(plt, folder):
+    fig, axis = plt.subplots(figsize=(7, 5))
+    for model, of_model in split(read(folder, "survey_sliding"), "model"):
+        for step, rows in split(of_model, "step_s"):
+            axis.semilogy(rows["time_s"], [max(x, 1e-18) for x in rows["error_m_per_s"]], label="%s, %g s" % (model, step))
+    axis.axhline(1e-6, linestyle="--", color="grey")
+    axis.set_xlabel("time [s]")
+    axis.set_ylabel("distance from v0 - mu g t [m/s]")
+    axis.legend(fontsize="x-small")
+    return fig
+
+
 FIGURES = {
+    "peg_fig1": corner,
+    "peg_fig11": lambda plt, folder: models(plt, folder, "peg_fig11", "y_m"),
+    "peg_fig12": lambda plt, folder: models(plt, folder, "peg_fig12", "z_m"),
+    "peg_fig11_steps": lambda plt, folder: against(plt, folder, "peg_fig11_steps", "steps", [
+        ("peg_overlap_m", "peg"), ("printed_overlap_m", "peg, printed")], "steps in 0.5 s", "deepest overlap [m]"),
+    "survey_fig1": particle, "survey_fig2_4": push_and_force, "survey_fig3": bricks, "survey_incline": incline,
+    "survey_painleve": painleve, "survey_sliding": sliding,
+    "survey_penalty": lambda plt, folder: against(plt, folder, "survey_penalty", "stiffness_n_per_m", [
+        ("worst_distance_m", "penalty from lcp")], "stiffness [N/m]", "largest distance [m]"),
     "fig1_3": rocking, "fig4": trapezoid, "fig5": polygon, "fig6": surface, "fig7": block, "fig12": pushes, "popping": popping, "stack_integral": stacks,
     "fig8_9": lambda plt, folder: energy_and_depth(plt, folder, "fig8_9"),
     "fig10_11": lambda plt, folder: energy_and_depth(plt, folder, "fig10_11"),

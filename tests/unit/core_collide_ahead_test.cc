@@ -85,6 +85,34 @@ TEST_CASE("collide ahead: spheres and half-spaces by their closed forms") {
   }
 }
 
+TEST_CASE("collide ahead: round shapes that just touch, by rounding apart or in each other, are seen at first sight") {
+  Random random(6);
+  int unseen = 0, wrong = 0, all = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const bool ball = random.chance(0.5);
+    const double radius = random.uniform(0.2, 0.5), half = random.uniform(0.2, 0.5);
+    const Shape a = ball ? make_sphere(radius) : make_capsule(radius, half), b = random_shape(random);
+    const Quat q_A = random.rotation(), q_B = random.rotation();
+    const Vec3 p = 1.2 * random.direction();
+    Found apart;
+    apart.ahead(a, frame_at(p, q_A), b, frame_at(Vec3::Zero(), q_B), 3);
+    if (apart.buffer.count == 0) continue;
+    const Vec3 n = apart.buffer.nhat_BA_W;
+    // The nearest points lie along n: moved along it they stay nearest.
+    const double gap = along(a, frame_at(p, q_A), b, frame_at(Vec3::Zero(), q_B), n);
+    for (const double left : {-1e-12, -1e-16, 0.0, 1e-16, 1e-12, 1e-9}) {
+      Found found;
+      found.ahead(a, frame_at(p - (gap - left) * n, q_A), b, frame_at(Vec3::Zero(), q_B), 1e-3);
+      ++all;
+      unseen += found.buffer.count == 0;
+      wrong += found.buffer.count > 0 && std::abs(found.least_gap() - left) > 1e-8;
+    }
+  }
+  CHECK(all > 5000);
+  CHECK(unseen == 0);
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("collide ahead: a face above a face gives its four corners, at the gap") {
   for (const double gap : {1e-9, 1e-6, 1e-3, 0.05}) {
     Found found;

@@ -130,6 +130,31 @@ TEST_CASE("keys and names") {
   });
 }
 
+TEST_CASE("[peg]: words, range and type, with line and key; nothing else is in it") {
+  check_all({
+      {"form",
+       "[peg]\nform = \"exact\"\n" + with(""),
+       {"f.toml:2: peg.form: found \"exact\"", "\"repaired\"", "\"printed\"", "\"unilateral\""}},
+      {"form, a number", "[peg]\nform = 1\n" + with(""), {"f.toml:2: peg.form: found 1", "\"repaired\""}},
+      {"edge_test",
+       "[peg]\nedge_test = \"none\"\n" + with(""),
+       {"f.toml:2: peg.edge_test: found \"none\"", "\"gauss\"", "\"paper\""}},
+      {"angle below 0",
+       "[peg]\nangle_rad = -1e-3\n" + with(""),
+       {"f.toml:2: peg.angle_rad: found -0.001", "from 0 to 0.5"}},
+      {"angle above", "[peg]\nangle_rad = 0.6\n" + with(""), {"f.toml:2: peg.angle_rad: found 0.6", "from 0 to 0.5"}},
+      {"angle nan", "[peg]\nangle_rad = nan\n" + with(""), {"f.toml:2: peg.angle_rad:", "nan"}},
+      {"angle, a word", "[peg]\nangle_rad = \"small\"\n" + with(""), {"f.toml:2: peg.angle_rad: found \"small\""}},
+      {"unknown key", "[peg]\nalpha = 1\n" + with(""), {"f.toml:2: peg.alpha"}},
+      {"no table", "peg = 1\n" + with(""), {"f.toml:1: peg: found 1"}},
+  });
+  tactus::SceneOptions options;
+  options.set = {{"peg.form", "exact"}};
+  CHECK(complaint(with(""), options).find("\"repaired\"") != std::string::npos);
+  options.set = {{"peg.angle_rad", "7"}};
+  CHECK(complaint(with(""), options).find("from 0 to 0.5") != std::string::npos);
+}
+
 TEST_CASE("bodies that cannot be") {
   const std::string box = "[[body.shape]]\nkind = \"box\"\nsize_m = [1, 1, 1]\n";
   check_all({

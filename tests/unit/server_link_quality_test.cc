@@ -278,7 +278,7 @@ void make_jittery(Plan& p, test::Random& random) {
   const double where = random.uniform(0, 1);
   for (LinkFaultSettings* s : {&p.up, &p.down}) {
     if ((s == &p.up && where > 0.66) || (s == &p.down && where < 0.33)) continue;
-    s->jitter_us = static_cast<std::uint32_t>(random.uniform(1500, 6000));
+    s->jitter_us = static_cast<std::uint32_t>(random.uniform(1500, 12000));
     s->keep_order = random.uniform(0, 1) < 0.5;
   }
 }

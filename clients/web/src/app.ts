@@ -144,11 +144,17 @@ export class App {
     this.contactsEvery = contactsEvery(moving, 4 * moving, STREAM_HZ);  // a guess, until states tell
     this.plots.clear();
     const epoch = description.sceneEpoch;
-    this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => { this.stage.dirty = true; });
+    this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => this.onMesh());
     this.stage.world.add(this.current.group);
     this.stage.setTheme(this.theme, this.current);
     void this.prepare(this.current);
     document.title = `${description.name} - Tactus`;
+  }
+
+  /** A mesh has come: nobody knew its size when the scene was framed. */
+  private onMesh(): void {
+    if (this.current && this.newest && !this.stage.touched) this.stage.frame(this.current);
+    this.stage.dirty = true;
   }
 
   /** First what there is to see; the marks on it can come after the first picture. */
@@ -244,6 +250,7 @@ export class App {
     // Without rows although there are contacts: this state came without them, the last ones stay.
     if (packet.contact.length > 0 || packet.contacts === 0) this.marked = packet;
     scene.setPoses(packet.bodyId, packet.poseF);
+    this.world.tend();
     this.joints.onState(packet, performance.now());
     if (this.wantedEvery(packet) > this.contactsEvery) void this.thin(this.wantedEvery(packet));
     if (first) {
@@ -406,7 +413,7 @@ export class App {
     if (this.drewScene && this.measured.firstPicture_ms === 0) this.measured.firstPicture_ms = begin;  // a frame later: it is on the screen
     const draws = this.canDraw && this.stage.isDue(now_ms);
     if (draws) {
-      if (scene && this.fresh) this.show(scene);
+      if (scene && this.fresh) this.show(scene, now_ms);
       this.stage.draw(now_ms);
       ++this.measured.pictures;
       this.drewScene ||= packet !== null;
@@ -424,13 +431,13 @@ export class App {
     this.connection.busy_ms = 0;
   }
 
-  private show(scene: Scene): void {
+  private show(scene: Scene, now_ms: number): void {
     this.fresh = false;
     scene.place();
     const marks = this.marked;
     if (marks) this.contacts.set(marks.contact, marks.contactPhase, marks.contactBodyA, this.moves);
     this.marked = null;
-    this.stage.follow(scene);
+    this.stage.follow(scene, now_ms);
     this.addTrail(scene);
   }
   private marked: StatePacket | null = null;  // the newest state with contacts that are not shown yet

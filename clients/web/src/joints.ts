@@ -5,7 +5,6 @@ import type { JointDescription, RobotDescription } from "../generated/control_pb
 import { CommandPacketSchema, JointBit, JointMode, type StatePacket } from "../generated/realtime_pb";
 import type { Connection } from "./connection";
 import { Lease } from "./leases";
-import { shown } from "./series";
 import { verdictWords } from "./verdicts";
 
 const DEADLINE_US = 120_000, STEPS = 400, ROW = 4;  // q, dq, effort, external effort
@@ -44,6 +43,8 @@ export function unitOf(joint: JointDescription, mode: JointMode): string {
   return units[columnOf(mode)];
 }
 
+function fixed(x: number): string { return (Math.abs(x) < 5e-4 ? 0 : x).toFixed(3); }
+
 export interface Target { id: number; mode: JointMode; value: number }
 
 export function commandOf(sceneEpoch: number, targets: readonly Target[], send_ns: bigint): MessageInitShape<typeof CommandPacketSchema> {
@@ -80,7 +81,7 @@ class Row implements Target {
     this.letGo.textContent = "release";
     this.letGo.type = "button";
     this.letGo.hidden = true;
-    this.element.append(name, this.choice, this.now, this.slider, this.letGo, this.acts);
+    this.element.append(name, this.now, this.slider, this.choice, this.letGo, this.acts);
     this.slider.oninput = () => {
       const [low, high] = rangeOf(joint, this.mode);
       this.value = low + ((high - low) * Number(this.slider.value)) / STEPS;
@@ -97,7 +98,7 @@ class Row implements Target {
   state(values: ArrayLike<number>, at: number, bits: number): void {
     for (let i = 0; i < ROW; ++i) this.last[i] = values[at + i];
     const column = columnOf(this.mode), is = this.last[column], unit = unitOf(this.joint, this.mode);
-    const words = this.lease ? `${shown(is)} of ${shown(this.value)} ${unit}` : `${shown(is)} ${unit}`;
+    const words = this.lease ? `${fixed(is)} \u2192 ${fixed(this.value)} ${unit}` : `${fixed(is)} ${unit}`;
     if (this.now.textContent !== words) this.now.textContent = words;
     if (!this.lease) this.slide(is);
     const found = ACTS.filter(([bit]) => (bits & bit) !== 0), text = found.map(([, name]) => name).join(", ");
@@ -200,7 +201,10 @@ export class Joints {
   onState(packet: StatePacket, now_ms: number): void {
     if (this.rows.length === 0) return;
     this.targets.length = 0;
-    for (const row of this.rows) if (row.lease?.held) this.targets.push(row);
+    for (const row of this.rows) {
+      row.lease?.tend();
+      if (row.lease?.held) this.targets.push(row);
+    }
     if (this.targets.length > 0) this.command(this.targets);
     this.takeVerdicts(packet);
     if (this.panel.parentElement!.hidden || now_ms < this.shown_ms + 100) return;

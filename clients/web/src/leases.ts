@@ -7,6 +7,7 @@ export class Lease {
   id = 0;
   private timer: ReturnType<typeof setInterval> | undefined;
   private until = 0;
+  private renewed_ms = 0;
 
   constructor(private readonly connection: Connection, readonly channels: string[], private readonly changed: () => void) {}
 
@@ -19,8 +20,16 @@ export class Lease {
     const body = await this.connection.request({ case: "acquireLease", value: { channels: this.channels, durationMs: DURATION_MS } });
     if (body.case !== "lease") throw new Error("the server did not answer with a lease");
     this.id = body.value.lease;
-    this.timer ??= setInterval(() => void this.renew(), RENEW_MS);
+    this.renewed_ms = performance.now();
+    this.timer ??= setInterval(() => this.tend(), RENEW_MS);
     this.changed();
+  }
+
+  /** Renews when it is time. To be called with each state, too: browsers let timers wait for seconds while the mouse drags. */
+  tend(): void {
+    if (!this.held || performance.now() < this.renewed_ms + RENEW_MS - 50) return;
+    this.renewed_ms = performance.now();
+    void this.renew();
   }
 
   async release(): Promise<void> {

@@ -1,7 +1,7 @@
 // Live plots beside the scene. Drag to zoom in time, double click to follow again; a pause keeps what is shown.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { Series, shown, ticks, upTo } from "./series";
+import { atLeast, Series, shown, ticks, upTo, windowOf } from "./series";
 
 export interface PlotSpec { key: string; title: string; unit: string; lines: string[] }
 
@@ -72,7 +72,7 @@ class Plot {
     this.chart = new uPlot({
       width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT, legend: { show: false }, padding: [7, 8, 0, 0],
       cursor: { drag: { x: true, y: false }, points: { size: 5 } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => upTo(low, high) } },
+      scales: { x: { time: false, range: (_, from, to) => atLeast(from, to, 0.01) }, y: { range: (_, low, high) => upTo(low, high) } },
       axes: [{ ...axis, size: 17, values: (_, at) => at.map((x) => `${x} s`) }, { ...axis, size: 42, space: 24, values: (_, at) => ticks(at) }],
       series: [{}, ...this.spec.lines.map((label, i) => ({ label, stroke: COLOURS[i], width: 1.5, points: { show: false } }))],
       hooks: { setSelect: [() => { this.zoomed = true; }] },
@@ -88,7 +88,7 @@ class Plot {
     this.values.forEach((value, i) => { value.data = shown(data[i + 1].at(-1) ?? NaN); });
     this.chart.batch(() => {
       this.chart!.setData(data as uPlot.AlignedData, false);
-      if (!this.zoomed && x.length > 0) this.chart!.setScale("x", { min: Math.max(x[0], x[x.length - 1] - WINDOW_S), max: x[x.length - 1] });
+      if (!this.zoomed && x.length > 0) this.chart!.setScale("x", windowOf(x[0], x[x.length - 1], WINDOW_S));
     });
   }
 

@@ -103,6 +103,7 @@ export class Push {
     const v = packet.velocityF;
     if (v.length >= 6) this.velocity = { v: [v[0], v[1], v[2]], w: [v[3], v[4], v[5]] };
     scene.setPoses(packet.bodyId, packet.poseF);
+    this.lease?.tend();
     if (this.lease?.held) this.command(scene);
     return true;
   }

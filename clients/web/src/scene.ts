@@ -78,6 +78,7 @@ export class Scene {
   private readonly p = new THREE.Vector3();
   private readonly q = new THREE.Quaternion();
   private moves: boolean[] = [];
+  private readonly meshReach_m = new Map<number, number>();  // of bodies whose meshes have come
 
   constructor(readonly description: SceneDescription, private readonly plain: boolean, source: MeshSource, private readonly ready: () => void) {
     this.bodies = description.bodies;
@@ -108,7 +109,11 @@ export class Scene {
     if (shape.kind === "mesh" || shape.kind === "convex") {
       void source(body.id, index).then((corners) => {
         if (this.disposed || corners.length === 0) return;
-        this.addBatch(withNormals(corners, shape.kind === "mesh" ? SMOOTH_RAD : 0), [{ body: row, X_BS }], [colour]);
+        const geometry = withNormals(corners, shape.kind === "mesh" ? SMOOTH_RAD : 0);
+        geometry.computeBoundingSphere();
+        const ball = geometry.boundingSphere!, p = shape.pBSM;
+        this.meshReach_m.set(row, Math.max(this.meshReach_m.get(row) ?? 0, ball.center.length() + ball.radius + Math.hypot(p?.x ?? 0, p?.y ?? 0, p?.z ?? 0)));
+        this.addBatch(geometry, [{ body: row, X_BS }], [colour]);
         this.place();
         this.ready();
       }).catch(() => undefined);  // the scene went meanwhile
@@ -163,7 +168,7 @@ export class Scene {
     const box = new THREE.Box3(), balls: { p_W: THREE.Vector3; size_m: number }[] = [];
     this.bodies.forEach((body, row) => {
       if (body.shapes.some((s) => s.kind === "half_space")) return;
-      const size_m = Math.max(...body.shapes.map(reachOf), 0.05);
+      const size_m = Math.max(...body.shapes.map(reachOf), this.meshReach_m.get(row) ?? 0, 0.05);
       if (body.mode === "fixed" && size_m > 5) return;  // walls
       const p_W = new THREE.Vector3().setFromMatrixPosition(this.X_WB[row]);
       balls.push({ p_W, size_m });

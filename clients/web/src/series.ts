@@ -30,6 +30,18 @@ export class Series {
   }
 }
 
+/** [from, to], widened to `least`: uPlot looks for ticks on an axis of no width until memory ends. */
+export function atLeast(from: number, to: number, least: number): [number, number] {
+  if (to - from >= least) return [from, to];
+  const middle = (from + to) / 2;
+  return Number.isFinite(middle) ? [middle - least / 2, middle + least / 2] : [0, least];
+}
+
+/** The last `most` seconds of [first, last], and at least half a second. */
+export function windowOf(first: number, last: number, most: number): { min: number; max: number } {
+  return { min: Math.min(Math.max(first, last - most), last - 0.5), max: last };
+}
+
 /** Range of an axis that shows [low, high]: from zero where that is near, never so narrow that noise fills the plot. */
 export function upTo(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];

@@ -6,6 +6,7 @@ import type { Scene } from "./scene";
 const SOFTWARE_FRAME_MS = 45, SLOW_MS = 160, FAST_MS = 40;
 const RATIOS = [1, 0.7, 0.5, 0.35];  // software graphics: pixels drawn a pixel shown, in each direction, the slower the machine the fewer
 
+const FOLLOW_MS = 300;
 const VIEW = new THREE.Vector3(0.35, -0.82, 0.5);  // from the front and above
 
 const COLOURS = {
@@ -31,6 +32,7 @@ export class Stage {
   readonly controls: OrbitControls;
   readonly renderer: THREE.WebGLRenderer;
   dirty = true;
+  touched = false;  // by the user: the view is his since it was framed
   follows = true;  // what leaves the view, until the user moves it
   private readonly middle = new THREE.Vector3();
   private drawn_ms = 0;
@@ -53,6 +55,7 @@ export class Stage {
     this.controls.dampingFactor = 0.15;
     this.controls.maxPolarAngle = Math.PI * 0.495;
     canvas.addEventListener("pointerdown", (event) => { if (event.button === 2) this.follows = false; });
+    for (const kind of ["pointerdown", "wheel"]) canvas.addEventListener(kind, () => { this.touched = true; }, { passive: true });
     this.controls.addEventListener("change", () => { this.dirty = true; });
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.setScalar(this.software ? 1024 : 2048);
@@ -90,6 +93,7 @@ export class Stage {
     const balls = scene.measure(), r = scene.radius_m;
     const distance = this.aim(balls.length > 0 ? balls : [{ p_W: scene.centre, size_m: r }], scene.centre);
     this.follows = true;
+    this.touched = false;
     this.away.set(0, 0, 0);
     if (scene.middle(this.middle)) this.away.copy(this.middle).sub(this.controls.target);
     this.camera.near = Math.max(0.005, distance / 500);
@@ -132,14 +136,17 @@ export class Stage {
     this.sun.position.copy(this.controls.target).add(new THREE.Vector3(-0.5, -0.6, 1.4).multiplyScalar(r * 2.4));
     this.sun.target.position.copy(this.controls.target);
   }
+  private followed_ms = 0;
   private away = new THREE.Vector3();  // of what moves from the point looked at, when the view was framed
 
-  /** Goes along when what moves as a whole goes away, such as a robot that drives. A second's worth of state changes brings it back. */
-  follow(scene: Scene): void {
+  /** Goes along when what moves as a whole goes away, such as a robot that drives. */
+  follow(scene: Scene, now_ms: number): void {
+    const dt_ms = Math.min(1000, now_ms - this.followed_ms);
+    this.followed_ms = now_ms;
     if (!this.follows || !scene.middle(this.middle)) return;
-    const off = this.middle.sub(this.away).sub(this.controls.target), distance = off.length(), free = 0.6 * scene.radius_m;
+    const off = this.middle.sub(this.away).sub(this.controls.target), distance = off.length(), free = 0.4 * scene.radius_m;
     if (distance <= free) return;
-    off.multiplyScalar((0.06 * (distance - free)) / distance);
+    off.multiplyScalar(((1 - Math.exp(-dt_ms / FOLLOW_MS)) * (distance - free)) / distance);
     this.controls.target.add(off);
     this.camera.position.add(off);
     this.light(scene.radius_m);

@@ -11,7 +11,7 @@ async function open({ page, url, width = 1280, height = 800, dark = false }) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   const opened = await context.newPage();
   const said = [];
-  opened.on("pageerror", (error) => said.push(String(error)));
+  opened.on("pageerror", (error) => said.push(error.stack ?? String(error)));
   opened.on("console", (message) => { if (message.type() === "error") said.push(message.text()); });
   pages.set(page, { opened, said });
   await opened.goto(url, { waitUntil: "domcontentloaded", timeout: 120000 });

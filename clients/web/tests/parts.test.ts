@@ -4,9 +4,11 @@ import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { JointDescriptionSchema, ShapeDescriptionSchema } from "../generated/control_pb";
 import { JointMode } from "../generated/realtime_pb";
+import type { Connection } from "../src/connection";
 import { modesOf, rangeOf, unitOf } from "../src/joints";
+import { Lease } from "../src/leases";
 import { unitParts, withNormals } from "../src/scene";
-import { Series, shown, ticks, upTo } from "../src/series";
+import { atLeast, Series, shown, ticks, upTo, windowOf } from "../src/series";
 import { length, limited, OMEGA_RAD_PER_S, springForce, turnTorque, type Vec } from "../src/spring";
 import { contactsEvery } from "../src/thinning";
 
@@ -113,4 +115,33 @@ test("ticks tell their values apart with no digit too many", () => {
   assert.deepEqual(ticks([0, 0.25, 0.5]), ["0.00", "0.25", "0.50"]);
   assert.deepEqual(ticks([0, 50, 100]), ["0", "50", "100"]);
   assert.deepEqual(ticks([0.1518, 0.152]), ["0.1518", "0.1520"]);
+});
+
+test("a lease is renewed by states alone, where timers wait, and not more often than it must", async () => {
+  const asked: string[] = [], clock = { now: 0 }, real = performance.now;
+  performance.now = () => clock.now;
+  try {
+    const connection = { request: async (body: { case: string }) => (asked.push(body.case), { case: "lease", value: { lease: 7 } }) };
+    const lease = new Lease(connection as unknown as Connection, ["world"], () => undefined);
+    await lease.take(10_000);
+    for (clock.now = 0; clock.now <= 4000; clock.now += 16) lease.tend();
+    assert.equal(asked.filter((a) => a === "renewLease").length, Math.floor(4000 / 656));  // 650 ms, as states of 16 ms allow
+    clock.now = 10_100;
+    lease.tend();
+    assert.equal(asked.at(-1), "releaseLease");
+    lease.tend();
+    assert.equal(asked.at(-1), "releaseLease");
+  } finally {
+    performance.now = real;
+  }
+});
+
+test("no axis of time is without width, however few the samples and deep the zoom", () => {
+  for (const [from, to] of [[1, 1], [17.1, 17.1 + 1e-15], [NaN, NaN], [2, 1]]) {
+    const [a, b] = atLeast(from, to, 0.01);
+    assert.ok(b - a >= 0.0099, `${from}..${to}: ${a}..${b}`);
+  }
+  assert.deepEqual(atLeast(1, 3, 0.01), [1, 3]);
+  assert.deepEqual(windowOf(8.3, 8.3, 20), { min: 7.800000000000001, max: 8.3 });
+  assert.deepEqual(windowOf(0, 50, 20), { min: 30, max: 50 });
 });
