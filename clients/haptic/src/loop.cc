@@ -231,7 +231,7 @@ Wrench Loop::staged(const Wrench& F_W) {
 }
 
 Wrench Loop::step(const Reading& reading, int cycles) {
-  ++out_.sample;
+  out_.sample += static_cast<std::uint64_t>(std::max(1, cycles));  // it counts time: waves are played out by it
   const double dt = options_.period * std::max(1, cycles);
   const bool usable = check(reading, dt);
   if (usable) {

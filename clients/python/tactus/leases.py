@@ -15,7 +15,7 @@ def wrench_channel(body: str) -> str:
 
 def channel_name(target: str) -> str:
     """ "world" and full channel names stay; a body's name becomes its wrench channel."""
-    return target if target == "world" or "/wrench" in target or target.startswith("joint/") else wrench_channel(target)
+    return target if target == "world" or "/wrench" in target or target.startswith(("joint/", "tool/")) else wrench_channel(target)
 
 
 def expand_channels(channels, scene) -> list:

@@ -106,7 +106,7 @@ class Link:
             opened = wire.open_datagram(self.key, self.session, data)
             if isinstance(opened, str):
                 self.refused[opened] += 1
-            elif opened[0] not in (wire.STATE, wire.PONG, wire.SHADOW, wire.GRANTED):
+            elif opened[0] not in (wire.STATE, wire.PONG, wire.SHADOW, wire.GRANTED, wire.TOOL):
                 self.refused["type"] += 1
             elif not self._window.accept(opened[1]):
                 self.refused["old sequence"] += 1
