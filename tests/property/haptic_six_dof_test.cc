@@ -30,8 +30,8 @@ SpatialForce contact_wrench(const World& world, BodyIndex tool) {
   return out;
 }
 
-// Local mode is not held to 1 % here: tool and proxy each have friction anchors of their own, and the two contact
-// models differ by 1.2 % of the force and 2.4 % of the torque (clients/haptic/README.md, "What falls short").
+// Local mode is not held to 1 % here: it misses it, by 2.4 % of the torque and 1.2 % of the force, for a cause not
+// found yet (clients/haptic/README.md, "What falls short").
 TEST_CASE("a box pressed on a ridge off its centre: the torque felt is the contact's within 1 %") {
   for (const haptic::Mode mode : {haptic::Mode::local, haptic::Mode::direct}) {
     CAPTURE(haptic::mode_name(mode));
