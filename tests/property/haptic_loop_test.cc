@@ -23,7 +23,7 @@ std::function<haptic::Pose(double)> press(double depth, double seconds, double s
 
 TEST_CASE("slow press: the motor's force is the contact's force, and the hand feels the stiffness asked for") {
   for (const haptic::Mode mode : {haptic::Mode::local, haptic::Mode::direct, haptic::Mode::wave}) {
-    CAPTURE(haptic::mode_name(mode));
+    CAPTURE(std::string(haptic::mode_name(mode)));
     BallOnFloor ball;
     World world = ball.scene.world();
     RigOptions o = test::rig_options(ball.ball, 1.0, mode);
@@ -35,8 +35,8 @@ TEST_CASE("slow press: the motor's force is the contact's force, and the hand fe
     for (std::uint32_t i = 0; i < world.contacts().point_count; ++i) contact += world.contact_force(i).norm();
     const double motor = rig.device.acting().force.z();
     const double depth = 0.005 - (-rig.device.pose().p.z());
-    MESSAGE(haptic::mode_name(mode) << ": motor " << motor << " N, contact " << contact << " N, stiffness "
-                                    << motor / -depth << " N/m, tool z " << rig.report().X_WT.p.z());
+    MESSAGE(std::string(haptic::mode_name(mode)) << ": motor " << motor << " N, contact " << contact << " N, stiffness "
+                                                 << motor / -depth << " N/m, tool z " << rig.report().X_WT.p.z());
     CHECK(contact > 1);
     CHECK_WITHIN(motor / contact - 1, 1e-3);
   }

@@ -34,7 +34,7 @@ SpatialForce contact_wrench(const World& world, BodyIndex tool) {
 // found yet (clients/haptic/README.md, "What falls short").
 TEST_CASE("a box pressed on a ridge off its centre: the torque felt is the contact's within 1 %") {
   for (const haptic::Mode mode : {haptic::Mode::local, haptic::Mode::direct}) {
-    CAPTURE(haptic::mode_name(mode));
+    CAPTURE(std::string(haptic::mode_name(mode)));
     test::Scene scene;
     scene.set_gravity(Vec3::Zero());
     scene.add(make_box(Vec3(0.002, 0.05, 0.01)), 1, test::at(0.012, 0, -0.01), {}, 0, BodyMode::fixed);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -87,9 +88,9 @@ std::string setting(const Line& line, const std::string& value) {
   return "[" + line.table + "]\n" + line.key + " = " + value + "\n";
 }
 
-std::string whole(double value) {
+std::string number_text(double value) {
   std::ostringstream out;
-  out << static_cast<long long>(value);
+  out << std::setprecision(12) << value;  // 1000000, not 1e+06: whole numbers stay integers in TOML
   return out.str();
 }
 
@@ -135,7 +136,7 @@ TEST_CASE("server_config: each key takes another value, and it arrives") {
   for (const Line& line : shipped_lines()) {
     CAPTURE(line.key);
     std::string value = line.value == "true" ? "false" : line.value == "false" ? "true" : "\"10.0.0.1\"";
-    if (is_number(line)) value = whole(std::stod(line.value) == line.low ? line.high : line.low);
+    if (is_number(line)) value = number_text(std::stod(line.value) == line.low ? line.high : line.low);
     const TemporaryFile file(setting(line, value));
     ServerConfig config;
     read_config(file.path, config);
@@ -148,10 +149,10 @@ TEST_CASE("server_config: the ranges of the shipped file are those of the progra
     if (!is_number(line)) continue;
     CAPTURE(line.key);
     REQUIRE(line.has_range);
-    CHECK(complaint(setting(line, whole(line.low))).empty());
-    CHECK(complaint(setting(line, whole(line.high))).empty());
+    CHECK(complaint(setting(line, number_text(line.low))).empty());
+    CHECK(complaint(setting(line, number_text(line.high))).empty());
     for (const double beyond : {line.low - 1, line.high + 1}) {
-      const std::string said = complaint(setting(line, whole(beyond)));
+      const std::string said = complaint(setting(line, number_text(beyond)));
       CHECK(said.starts_with(":2: key '" + line.table + "." + line.key + "': found "));
       CHECK(said.find(", expected a") != std::string::npos);
     }
