@@ -113,7 +113,7 @@ class Loop {
   Pose X_WRest_;            // of the spring that is left when the link is lost
   Wrench held_, last_law_;  // held_: acting on the hand in D
   double ramp_ = 0;         // 0..1
-  double silent_s_ = 0, round_trip_ = 0, round_trip_peak_ = 0, declared_seen_ = 0, share_ = 1;
+  double silent_s_ = 0, round_trip_ = 0, round_trip_peak_ = 0, declared_seen_ = 0;
   std::uint64_t tick_cycle_ = 0;
 };
 
