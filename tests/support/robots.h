@@ -204,6 +204,7 @@ struct RobotBench {
   // Rows: v of the link's point in W, then w. From add_force() with unit forces.
   [[nodiscard]] Matrix jacobian(std::uint32_t link, const Vec3& p_W) const {
     Matrix J = Matrix::Zero(6, n());
+    if (n() == 0) return J;  // a row of a matrix without storage has no address
     for (int k = 0; k < 6; ++k) {
       SpatialForce F;
       (k < 3 ? F.force : F.torque)[k % 3] = 1;
