@@ -1,4 +1,4 @@
-// How long a step of st, lnc and peg takes over n: stacks of n cubes, exact and jittered, 10 ms steps, at rest and
+// How long a step of lcp, st, lnc and peg takes over n: stacks of n cubes, exact and jittered, 10 ms steps, at rest and
 // while they settle. CSV: model, stack, n, contacts, median and worst us of a step, factorisations a step, fallbacks,
 // failures; then, as comments, the exponent of n of the median that a line through the logarithms gives. usage:
 // tactus_bench_stacks [STEPS]
@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
   using namespace tactus;
   const int steps = argc > 1 ? std::max(1, std::atoi(argv[1])) : 200;
   std::printf("model,stack,n,contacts,median_us,worst_us,factorisations,fallbacks,failures\n");
-  for (const ContactModelKind kind : {ContactModelKind::st, ContactModelKind::lnc, ContactModelKind::peg}) {
+  for (const ContactModelKind kind :
+       {ContactModelKind::lcp, ContactModelKind::st, ContactModelKind::lnc, ContactModelKind::peg}) {
     for (const auto pile : {test::Pile::aligned, test::Pile::jittered, test::Pile::tower}) {
       if (kind == ContactModelKind::lnc && pile != test::Pile::tower) continue;
       test::Line line;
