@@ -7,6 +7,8 @@ namespace tactus {
 
 namespace {
 
+constexpr double kSliver = 1e-10;  // squared sine of a triangle's angle
+
 struct Simplex {
   Vec3 p[4] = {Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero()};
   int count = 0;
@@ -47,8 +49,9 @@ Vec3 nearest_on_triangle(Simplex& s) noexcept {
   const Vec3 ab = b - a, ac = c - a, n = ab.cross(ac);
   const double nn = n.squaredNorm();
   // Outside an edge: the nearest of the three edges.
-  const bool inside =
-      nn > 0 && ab.cross(-a).dot(n) >= 0 && (c - b).cross(-b).dot(n) >= 0 && (a - c).cross(-c).dot(n) >= 0;
+  // A sliver's normal is noise: the plane may seem nearer than any point of it.
+  const bool inside = nn > kSliver * ab.squaredNorm() * ac.squaredNorm() && ab.cross(-a).dot(n) >= 0 &&
+                      (c - b).cross(-b).dot(n) >= 0 && (a - c).cross(-c).dot(n) >= 0;
   if (inside) return (a.dot(n) / nn) * n;
   Simplex best;
   Vec3 v = a;

@@ -149,6 +149,34 @@ TEST_CASE("collide ahead: shapes apart are apart along the normal found, by at l
   CHECK(seen > 300);
 }
 
+// The cores' least distance is one of the shapes' points, so it is at least what any plane between them says.
+TEST_CASE("collide ahead: no plane separates a box and a cylinder by more than the distance that decides") {
+  Random random(9);
+  int looked = 0, unseen = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const double s = random.uniform(0.2, 0.5), t = random.uniform(0.2, 0.5), u = random.uniform(0.2, 0.5);
+    const double radius = random.uniform(0.2, 0.5), half = random.uniform(0.2, 0.5);
+    const Shape a = make_box(Vec3(s, t, u)), b = make_cylinder(radius, half);
+    const Quat q_a = random.rotation(), q_b = random.rotation();
+    const Vec3 p_a = random.in_cube(1.2), p_b = random.in_cube(1.2);
+    const Frame X_WA = frame_at(p_a, q_a), X_WB = frame_at(p_b, q_b);
+    Found found;
+    found.ahead(a, X_WA, b, X_WB, 0.2);
+    if (found.witness.axis_A.isZero(0)) continue;
+    Vec3 n = X_WA.R * found.witness.axis_A;
+    double gap = along(a, X_WA, b, X_WB, n);
+    for (int k = 0; k < 300; ++k) {  // a climb to the plane that separates them by the most
+      const Vec3 next = (n + (k < 200 ? 0.1 : 0.003) * random.direction()).normalized();
+      if (along(a, X_WA, b, X_WB, next) > gap) n = next, gap = along(a, X_WA, b, X_WB, n);
+    }
+    if (gap <= 0 || gap > 0.199) continue;
+    ++looked;
+    unseen += found.buffer.count == 0 ? 1 : 0;
+  }
+  CHECK(looked > 100);
+  CHECK(unseen <= looked / 100);  // what is left: slivers still
+}
+
 TEST_CASE("collide ahead: whoever overlaps after a step was seen before it, with a contact that would close") {
   Random random(3);
   int overlaps = 0;
