@@ -48,6 +48,9 @@ void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
                               {"black_box.memory_bytes", &o.memory_bytes, 1 << 20, 17179869184.0},
                               {"black_box.files", &o.files, 0, 1e6},
                               {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
+                              {"record.folder", &o.record_folder},
+                              {"record.state_hz", &o.record_state_hz, 0.001, 10000},
+                              {"record.ring_bytes", &o.stream_bytes, 1 << 20, 17179869184.0},
                           });
 }
 
@@ -217,7 +220,7 @@ void read_config(const std::string& path, ServerConfig& config) {
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name,
            "unknown; expected the tables network, scene, realtime, limits, model, shadow, joints, link, black_box, "
-           "web, log");
+           "record, web, log");
     }
     read_table(path, table_name, *table, keys);
   }

@@ -186,6 +186,10 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
       return get_mesh(x, request.get_mesh());
     case Body::kSaveBlackBox:
       return hub.record->save(x, request.save_black_box());
+    case Body::kStartRecording:
+      return hub.record->start_recording(x, request.start_recording());
+    case Body::kStopRecording:
+      return hub.record->stop_recording(x);
     case Body::kSetLinkFaults:
       return set_link_faults(x, request.set_link_faults());
     case Body::kGetLinkFaults:
