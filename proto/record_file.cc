@@ -32,7 +32,7 @@ bool RecordReader::next(v1::Record& out) {
   mcap::Message message;
   while (!damaged() && file_.next(message)) {
     const google::protobuf::FieldDescriptor* field = field_of(message.channel);
-    if (field == nullptr || (records_ > 0 && field->number() == static_cast<int>(skipped_))) continue;
+    if (field == nullptr) continue;
     if (records_ == 0 && field->number() != v1::Record::kHeaderFieldNumber)
       return fail("not a recording of Tactus: it does not begin with a header");
     out.Clear();

@@ -20,8 +20,6 @@ class RecordReader {
   explicit RecordReader(std::istream& in) : file_(in) {}
   // False: the end, or damage.
   bool next(v1::Record& out);
-  // Records of this kind (Record::BodyCase) are passed over undecoded from here on.
-  void skip(v1::Record::BodyCase kind) { skipped_ = kind; }
   [[nodiscard]] bool damaged() const { return !damage_.empty(); }
   // What is wrong and at which byte; empty when the file is whole.
   [[nodiscard]] const std::string& damage() const { return damage_; }
@@ -39,7 +37,6 @@ class RecordReader {
   std::vector<bool> known_;
   std::string damage_;
   std::uint64_t records_ = 0, time_ns_ = 0;
-  v1::Record::BodyCase skipped_ = v1::Record::BODY_NOT_SET;
 };
 
 }  // namespace tactus::wire

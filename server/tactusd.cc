@@ -148,14 +148,15 @@ int serve(const ServerConfig& config) {
     });
   }
   if (config.status_line) server.on_second = [](const std::string& line) { spdlog::info("{}", line); };
+  if (recorder && !recorder->start(-1))  // before the first tick
+    throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
   if (!loop.start()) throw InputError("the tick thread could not be created: see ulimit -u and -v");
   say_rights(loop, config.tick.lockstep ? 0 : config.net.priority);
   for (SolverThread* solver : solvers) {
     if (solver != nullptr && !solver->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
       throw InputError("a solver's thread could not be created: see ulimit -u and -v");
   }
-  if (recorder && !recorder->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
-    throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
+  if (recorder && loop.rights() != nullptr) recorder->avoid_cpu(loop.rights()->cpu);
   server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep, scene.source);
   std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", config.net.listen.c_str(), server.control_port(),
               server.realtime_port(), server.web_port());

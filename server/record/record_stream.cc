@@ -63,14 +63,14 @@ void EntryWriter::report(Saved& out) const {
 
 // --- RecordStream
 
-RecordStream::RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, std::size_t ring_bytes,
-                           double time, Then on_end)
+RecordStream::RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, BlackBox ring, double time,
+                           Then on_end)
     : file_(std::move(file)),
       header_(header),
       first_time_(time),
       path_(file_->path()),
       on_end_(std::move(on_end)),
-      ring_(ring_bytes) {}
+      ring_(std::move(ring)) {}
 
 RecordStream::~RecordStream() {
   end(v1::RecordEnd());

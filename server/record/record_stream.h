@@ -58,8 +58,7 @@ class RecordStream {
 
   // header.written_unix_ns: when it begins. time: of entries to come, simulated [s]. on_end: once, on the stream's
   // thread, after the file was closed, asked for or because it could not be written any more.
-  RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, std::size_t ring_bytes, double time,
-               Then on_end);
+  RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, BlackBox ring, double time, Then on_end);
   ~RecordStream();  // ends it, and waits
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;

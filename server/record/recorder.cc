@@ -65,8 +65,8 @@ Recorder::~Recorder() {
   while (waiting_.pop(record)) delete record;
 }
 
-bool Recorder::start(int avoid_cpu) {
-  avoid_cpu_ = avoid_cpu;
+bool Recorder::start(int avoid) {
+  avoid_cpu(avoid);
   try {
     drainer_ = std::thread([this] { drain_loop(); });
     writer_ = std::thread([this] { write_loop(); });
@@ -99,9 +99,12 @@ void Recorder::stop() {
 // --- The black box
 
 void Recorder::begin(v1::RecordHeader header) {
+  BlackBox ring(recording() ? options_.stream_bytes : 0);  // these two cost milliseconds, and so come before the lock
+  std::unique_ptr<RecordStream> before;
   const std::lock_guard lock(mutex_);
   drain();  // what is still of the old scene goes with it
   begin_epoch(header.scene_epoch());
+  before = std::move(ended_stream_);
   step_ = header.step_s();
   const std::uint32_t every =
       state_every(options_.memory_bytes, options_.seconds, static_cast<std::size_t>(header.bodies_size()),
@@ -111,7 +114,7 @@ void Recorder::begin(v1::RecordHeader header) {
   box_every_ = every;
   header_ = std::move(header);
   if (course_) {
-    const std::string problem = begin_stream(std::move(opened_));
+    const std::string problem = begin_stream(std::move(opened_), std::move(ring));
     if (!problem.empty() && on_recorded) on_recorded({problem, course_->path, 0, 0, 0, 0, 0, false});
     if (!problem.empty()) course_.reset();
   }
@@ -156,6 +159,7 @@ void Recorder::take_now() {
 }
 
 void Recorder::drain() {
+  if (stream_ != nullptr && stream_->ended()) end_stream(true);  // it could not be written any more
   std::unique_lock<std::mutex> ring;
   if (stream_ != nullptr) ring = stream_->lock();
   const bool lost = std::exchange(rows_lost_seen_, rows_lost()) != rows_lost();
@@ -227,8 +231,11 @@ void Recorder::take_state(const StateSlot& slot) {
 void Recorder::drain_loop() {
   pthread_setname_np(pthread_self(), "tactus-recorder");
   set_helper_priority(0);
-  [[maybe_unused]] const Rights rights = ask_for_helper_rights(options_.priority, avoid_cpu_);
+  int avoided = avoid_cpu_;
+  [[maybe_unused]] Rights rights = ask_for_helper_rights(options_.priority, avoided);
   while (!stop_) {
+    if (std::exchange(avoided, avoid_cpu_.load()) != avoid_cpu_)
+      rights = ask_for_helper_rights(options_.priority, avoided);
     double step = 0;
     {
       const std::lock_guard lock(mutex_);

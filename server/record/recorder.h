@@ -61,8 +61,9 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   // False: a thread could not be created. avoid_cpu: the tick's processor, -1: none.
-  [[nodiscard]] bool start(int avoid_cpu);
-  void stop();  // what was asked for is written first
+  [[nodiscard]] bool start(int avoid);
+  void avoid_cpu(int cpu) { avoid_cpu_ = cpu; }  // once it is known
+  void stop();                                   // what was asked for is written first
 
   // --- Net's thread
   // A new scene (header: what it is, without reason and times). Before the first of it: at start, or when the tick has
@@ -124,7 +125,7 @@ class Recorder {
     double state_hz = 0;
     std::uint32_t files = 0;
   };
-  std::string begin_stream(std::unique_ptr<OutFile> file);
+  std::string begin_stream(std::unique_ptr<OutFile> file, BlackBox ring);
   void end_stream(bool for_good);
   void set_state_every();
   void end_after_fault();

@@ -26,7 +26,10 @@ std::string numbered(const std::string& path, std::uint32_t number) {
 }  // namespace
 
 std::string Recorder::start_recording(const std::string& path, const std::string& reason, double state_hz) {
+  BlackBox ring(options_.stream_bytes);  // these two cost milliseconds, and so come before the lock
+  std::unique_ptr<RecordStream> before;
   const std::lock_guard lock(mutex_);
+  before = std::move(ended_stream_);
   if (course_) return "a recording runs already, to " + (stream_ != nullptr ? stream_->path() : course_->path);
   drain();
   auto file = std::make_unique<OutFile>();
@@ -41,7 +44,7 @@ std::string Recorder::start_recording(const std::string& path, const std::string
   if (header_.scene_epoch() == 0 && header_.scene().empty()) {  // before the first scene
     opened_ = std::move(file);
   } else {
-    problem = begin_stream(std::move(file));
+    problem = begin_stream(std::move(file), std::move(ring));
   }
   if (!problem.empty()) course_.reset();
   set_state_every();
@@ -49,7 +52,7 @@ std::string Recorder::start_recording(const std::string& path, const std::string
 }
 
 // file: null for a later file of the recording.
-std::string Recorder::begin_stream(std::unique_ptr<OutFile> file) {
+std::string Recorder::begin_stream(std::unique_ptr<OutFile> file, BlackBox ring) {
   if (stream_ != nullptr) return "";
   if (file == nullptr) {
     file = std::make_unique<OutFile>();
@@ -63,8 +66,7 @@ std::string Recorder::begin_stream(std::unique_ptr<OutFile> file) {
   header.set_state_every(stream_every_);
   stream_rows_lost_ = rows_lost();
   stream_states_lost_ = feed_.states_lost.read();
-  ended_stream_.reset();
-  stream_ = std::make_unique<RecordStream>(std::move(file), header, options_.stream_bytes, time_,
+  stream_ = std::make_unique<RecordStream>(std::move(file), header, std::move(ring), time_,
                                            [this](const Saved& saved) { recorded(saved); });
   if (stream_->start(avoid_cpu_)) return "";
   stream_.reset();
