@@ -22,8 +22,8 @@ struct RecordRow {
     begun,    // a slow model's step was begun before the step to `tick`, not by an adoption
     model,    // another model took over after `tick`; mode: ContactModelKind, bits: ticks of its steps, 0: in each tick
     notice,   // what: a done or an event; done swap_world carries the new epoch; mode, bits: the model in charge, as
-             // above; value: the beat before
-    lost,  // by the recorder: rows are missing before this one
+              // above; value: the beat before
+    lost,     // by the recorder: rows are missing before this one
     // What the channels of joints were given before the step to `tick`: a run is re-executed from these.
     joint_command,  // joint, mode; value: as asked for, rate; number: for so many ticks
     joint_release,  // joint

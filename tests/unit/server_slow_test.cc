@@ -243,7 +243,8 @@ TEST_CASE("server_slow: a switch away from a solver that does not answer keeps t
 
 TEST_CASE("server_slow: a block stands under a slow model, and the contacts published carry its weight") {
   Bench bench(kStanding, ContactModelKind::penalty);
-  for (int n = 0; n < 1000; ++n) bench.ticker.step(*bench.world, Meet::wait, Meet::wait, true);  // in lockstep the tick solves by itself
+  for (int n = 0; n < 1000; ++n)
+    bench.ticker.step(*bench.world, Meet::wait, Meet::wait, true);  // in lockstep the tick solves by itself
   CHECK(bench.world->state().p_WBcm(1).z() == doctest::Approx(0.1).epsilon(1e-2));
   double force = 0;
   for (const ContactRow& row : bench.ticker.contacts()) force += row.body_a == 1 ? row.value[8] : -row.value[8];
