@@ -21,6 +21,7 @@ constexpr double kKeyframeRoom_s = 1.5;  // beyond `seconds`, so that a keyframe
 constexpr double kStatesShare = 0.8;     // of the memory; the rest is for rows, commands, keyframes
 constexpr double kStatesLeast = 0.3;     // of that share, however many joints are commanded in each tick
 constexpr std::uint64_t kPollNs = 2'000'000;
+constexpr std::uint32_t kNever = 1u << 31;  // ticks
 
 std::int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -122,11 +123,10 @@ void Recorder::begin(v1::RecordHeader header) {
 }
 
 void Recorder::set_state_every() {
-  const bool box = options_.seconds > 0;
-  const std::uint32_t every = stream_ == nullptr ? box_every_
-                              : box              ? std::gcd(box_every_, stream_every_)
-                                                 : stream_every_;
-  feed_.state_every.store(every, std::memory_order_relaxed);
+  std::uint32_t every = 0;  // gcd(0, n) = n
+  if (options_.seconds > 0) every = box_every_;
+  if (stream_ != nullptr) every = std::gcd(every, stream_every_);
+  feed_.state_every.store(every == 0 ? kNever : every, std::memory_order_relaxed);
 }
 
 void Recorder::begin_epoch(std::uint32_t epoch) {

@@ -274,7 +274,7 @@ TEST_CASE("server_slow: the thread answers by itself, and the tick's side alloca
     bench.world->apply(1, {});
     {
       const test::AllocGuard guard;
-      bench.ticker.step(*bench.world, false, true);
+      bench.ticker.step(*bench.world, Meet::ready, Meet::ready, true);
       allocations += guard.count();
     }
     adoptions += bench.ticker.adopted() ? 1 : 0;
