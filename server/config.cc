@@ -49,6 +49,9 @@ void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
                               {"black_box.memory_bytes", &o.memory_bytes, 1 << 20, 17179869184.0},
                               {"black_box.files", &o.files, 0, 1e6},
                               {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
+                              {"record.folder", &o.record_folder},
+                              {"record.state_hz", &o.record_state_hz, 0.001, 10000},
+                              {"record.ring_bytes", &o.stream_bytes, 1 << 20, 17179869184.0},
                           });
 }
 

@@ -184,14 +184,12 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
       return take_command(x, request.id(), request.command());
     case Body::kGetMesh:
       return get_mesh(x, request.get_mesh());
-    case Body::kSaveBlackBox:
-      return hub.record->save(x, request.save_black_box());
     case Body::kSetLinkFaults:
       return set_link_faults(x, request.set_link_faults());
     case Body::kGetLinkFaults:
       return get_link_faults(x, request.get_link_faults());
     default:
-      if (serve_tool(x, request)) return;
+      if (serve_tool(x, request) || hub.record->serve(x, request)) return;
   }
   x.error(v1::ERROR_UNKNOWN_REQUEST, "this server (version 1.0) does not know the request; is the client newer?");
 }
