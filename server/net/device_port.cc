@@ -65,7 +65,7 @@ void fill_planes(const ToolRow& row, v1::ToolPacket& out) {
     add(out.mutable_plane(), plane.c_T);
     out.add_plane(plane.nhat_W.dot(plane.v_W));
     out.add_plane(plane.mu);
-    moving->push_back(plane.moving ? '\1' : '\0');
+    moving->push_back(static_cast<char>((plane.moving ? 1 : 0) | (plane.on_tool ? 2 : 0)));
   }
 }
 
