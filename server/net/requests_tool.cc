@@ -48,6 +48,8 @@ void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t
   for (const std::string& note : choice.notes) out.add_notes(note);
 }
 
+}  // namespace
+
 void attach_tool(const Exchange& x, const v1::AttachTool& request) {
   Hub& hub = x.hub();
   if (request.scene_epoch() != hub.scene.epoch)
@@ -104,14 +106,6 @@ void detach_tool(const Exchange& x, const v1::DetachTool& request) {
     return x.error(v1::ERROR_NOT_FOUND, fmt::format("tool {} is not this client's", request.tool()));
   hub.tools.release(hub, hub.tools[request.tool()].body);
   x.done();
-}
-
-}  // namespace
-
-bool serve_tool(const Exchange& x, const v1::Request& request) {
-  if (request.has_attach_tool()) attach_tool(x, request.attach_tool());
-  if (request.has_detach_tool()) detach_tool(x, request.detach_tool());
-  return request.has_attach_tool() || request.has_detach_tool();
 }
 
 }  // namespace tactus::net
