@@ -1,6 +1,6 @@
-// Haply's Inverse Service with an Inverse3 and a VerseGrip, simulated: the virtual device in a simulated hand behind the
-// published protocol. One state for each message, and one millisecond of simulated time, so the client's rate is the
-// device's rate, as it is there. It can also misbehave. Any port of the loopback; a thread of its own.
+// Haply's Inverse Service with an Inverse3 and a VerseGrip, simulated: the virtual device in a simulated hand behind
+// the published protocol. One state for each message, and one millisecond of simulated time, so the client's rate is
+// the device's rate, as it is there. It can also misbehave. Any port of the loopback; a thread of its own.
 #pragma once
 
 #include <libwebsockets.h>

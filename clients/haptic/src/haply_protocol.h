@@ -1,6 +1,6 @@
-// The texts of Haply's Inverse Service (WebSocket + JSON, version 3; docs.haply.co, Simulation Channel): one state frame
-// from the service for each message to it; the first frame comes by itself and also has the configuration. Positions in
-// metres, forces in newtons, in the frame that the service is configured for.
+// The texts of Haply's Inverse Service (WebSocket + JSON, version 3; docs.haply.co, Simulation Channel): one state
+// frame from the service for each message to it; the first frame comes by itself and also has the configuration.
+// Positions in metres, forces in newtons, in the frame that the service is configured for.
 #pragma once
 
 #include <string>
