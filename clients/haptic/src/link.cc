@@ -94,6 +94,18 @@ void Link::run() {
   }
 }
 
+// A device that has nothing new is where it was; for longer than the watchdog's time it is lost.
+Reading Link::read_device(int cycles) {
+  Reading fresh;
+  const Status status = device_.read(fresh);
+  silent_cycles_ = status == Status::ok ? 0 : silent_cycles_ + cycles;
+  if (status == Status::ok) reading_ = fresh;
+  const LoopOptions& o = loop_->options();
+  if (status == Status::lost) loop_->fail("the device does not answer any more");
+  if (o.period * silent_cycles_ > std::max(o.watchdog_s, 3 * o.period)) loop_->fail("the device has no new readings");
+  return reading_;
+}
+
 void Link::cycle(int cycles) {
   std::vector<ToolMessage> arrived;
   int wish = 0;
@@ -107,12 +119,7 @@ void Link::cycle(int cycles) {
   if (wish > 0) loop_->engage();
   if (wish < 0) loop_->let_go();
   for (const ToolMessage& message : arrived) loop_->receive(message);
-  Reading reading;
-  if (device_.read(reading) == Status::lost) {
-    loop_->let_go();
-    reading.X_DH.p.setConstant(std::nan(""));
-  }
-  const Wrench force = loop_->step(reading, cycles);
+  const Wrench force = loop_->step(read_device(cycles), cycles);
   device_.write(force);
   thread_local v1::DevicePacket packet;
   fill(loop_->message(), epoch_, attached_.tool(), packet);

@@ -71,12 +71,15 @@ class Link {
  private:
   void run();
   void cycle(int cycles);
+  Reading read_device(int cycles);
 
   Client& client_;
   Device& device_;
   const LinkOptions options_;
   v1::ToolAttached attached_;
   std::unique_ptr<Loop> loop_;
+  Reading reading_;        // newest
+  int silent_cycles_ = 0;  // since then
   Deadline deadline_;
   std::uint32_t epoch_ = 0;
   mutable std::mutex m_;  // guards what follows
