@@ -99,6 +99,7 @@ void fill(const ToolRow& row, v1::ToolPacket& out) {
   out.set_taken_j(row.device.taken);
   out.set_round_trip_s(row.device.round_trip);
   out.set_stiffness_n_per_m(row.gains.stiffness);
+  out.set_wait_us(row.device.wait_us);
   fill_planes(row, out);
 }
 
@@ -108,7 +109,7 @@ static_assert(kToolEngaged == std::uint32_t{v1::TOOL_ENGAGED} && kToolRampIn == 
               kToolSpeedLimited == std::uint32_t{v1::TOOL_SPEED_LIMITED} &&
               kToolSwept == std::uint32_t{v1::TOOL_SWEPT} &&
               kToolGainsLimited == std::uint32_t{v1::TOOL_GAINS_LIMITED} &&
-              kDeviceAnchored == std::uint32_t{v1::DEVICE_ANCHORED});
+              kToolDoubted == std::uint32_t{v1::TOOL_DOUBTED} && kDeviceAnchored == std::uint32_t{v1::DEVICE_ANCHORED});
 static_assert(static_cast<int>(ToolMode::local) == v1::TOOL_LOCAL &&
               static_cast<int>(ToolMode::direct) == v1::TOOL_DIRECT &&
               static_cast<int>(ToolMode::wave) == v1::TOOL_WAVE);

@@ -12,27 +12,12 @@
 namespace tactus::net {
 namespace {
 
-// Empty: fine.
-std::string fault_in(const v1::AttachTool& r) {
-  if (const std::string fault = net::fault_in(r.device()); !fault.empty()) return fault;
-  const auto outside = [](double x, double low, double high) { return x != 0 && !(x >= low && x <= high); };
-  if (!v1::ToolMode_IsValid(r.mode())) return fmt::format("mode is {}, expected 0..2", static_cast<int>(r.mode()));
-  if (outside(r.position_scale(), 1e-3, 1e3))
-    return fmt::format("position_scale is {}, expected 0.001..1000", r.position_scale());
-  if (outside(r.stiffness_n_per_m(), 1e-3, 1e6))
-    return fmt::format("stiffness_n_per_m is {}, expected 0.001..1e6", r.stiffness_n_per_m());
-  if (outside(r.watchdog_s(), 0.002, 0.2)) return fmt::format("watchdog_s is {}, expected 0.002..0.2", r.watchdog_s());
-  if (outside(r.reach_m(), 0.001, 1)) return fmt::format("reach_m is {}, expected 0.001..1", r.reach_m());
-  if (outside(r.deadband(), 0, 0.5)) return fmt::format("deadband is {}, expected 0..0.5", r.deadband());
-  return {};
-}
-
 void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t place, const v1::AttachTool& request,
           double h, v1::ToolAttached& out) {
   const ToolSettings& s = choice.settings;
   out.set_tool(place);
   out.set_body_id(entry.body);
-  out.set_mode(request.mode());
+  out.set_mode(static_cast<v1::ToolMode>(s.mode));
   out.set_stiffness_n_per_m(choice.stiffness);
   out.set_damping_n_s_per_m(choice.damping);
   out.set_turn_stiffness_n_m_per_rad(choice.turn_stiffness);
@@ -75,7 +60,8 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
   }
   const std::uint32_t place = hub.tools.free_place();
   if (place == kTools) return x.error(v1::ERROR_FULL, fmt::format("a server holds {} tools at most", kTools));
-  const auto choice = std::make_shared<ToolChoice>(choose(request, hub.options.haptic, hub.scene.model().step));
+  const auto choice = std::make_shared<ToolChoice>(
+      choose(request, hub.options.haptic, hub.scene.model().step, !hub.scene.model().meshes.empty()));
   choice->settings.body = body;
   choice->settings.X_BT = X_BT;
   hub.tools.set(place, x.client(), body);

@@ -26,8 +26,10 @@ struct ToolChoice {
 
 // Empty: fine. Otherwise which capability is wrong or contradicts which, and what is expected.
 [[nodiscard]] std::string fault_in(const v1::DeviceCapabilities& device);
-// The request must have been found sound. h: the tick [s].
-[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h);
+// The whole request.
+[[nodiscard]] std::string fault_in(const v1::AttachTool& request);
+// The request must have been found sound. h: the tick [s]; meshes: the scene has some.
+[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h, bool meshes);
 
 class ToolTable {
  public:

@@ -17,7 +17,7 @@ namespace haptic = tactus::haptic;
 using Clock = std::chrono::steady_clock;
 
 struct Wishes {
-  std::string host = "127.0.0.1", tool = "ball", mode = "local", device = "virtual";
+  std::string host = "127.0.0.1", tool = "ball", mode = "auto", device = "virtual";
   std::uint16_t port = 17800;
   double seconds = 3, depth = 0.05, watchdog = 0, scale = 1, step = 0.005;
   double damping = 1;
@@ -34,7 +34,8 @@ int read_wishes(int argc, char** argv, Wishes& w) {
   app.add_option("--tool", w.tool, "a free body, or robot/link");
   app.add_option("--device", w.device, "virtual (a simulated hand presses), keyboard, haply")
       ->check(CLI::IsMember({"virtual", "keyboard", "haply"}));
-  app.add_option("--mode", w.mode, "local, direct or wave")->check(CLI::IsMember({"local", "direct", "wave"}));
+  app.add_option("--mode", w.mode, "auto: the server chooses; or local, direct, wave")
+      ->check(CLI::IsMember({"auto", "local", "direct", "wave"}));
   app.add_option("--seconds", w.seconds, "how long");
   app.add_option("--scale", w.scale, "the tool's motion for the handle's");
   app.add_option("--depth", w.depth, "virtual: how far down the hand goes [m]");
@@ -55,15 +56,14 @@ int read_wishes(int argc, char** argv, Wishes& w) {
   return 0;
 }
 
-void print(const haptic::LinkStatus& s, const Wishes& w) {
-  const char* form = w.json
-                         ? "{\"mode\":\"%s\",\"force_n\":%.6f,\"tool_force_n\":%.6f,\"press_m\":%.6f,"
-                           "\"stiffness_n_per_m\":%.1f,\"given_j\":%.6g,\"taken_j\":%.6g,\"round_trip_ms\":%.2f,"
-                           "\"cycles\":%llu,\"missed\":%llu,\"device_bits\":%u,\"tool_bits\":%u}\n"
-                         : "%s: force %.3f N, on the tool %.3f N, %.4f m beyond the tool, stiffness %.0f N/m, ledger "
-                           "%.4g J out %.4g J in, round trip %.2f ms, %llu cycles, %llu missed, bits %u %u\n";
+void print(const haptic::LinkStatus& s, const char* mode, bool json) {
+  const char* form = json ? "{\"mode\":\"%s\",\"force_n\":%.6f,\"tool_force_n\":%.6f,\"press_m\":%.6f,"
+                            "\"stiffness_n_per_m\":%.1f,\"given_j\":%.6g,\"taken_j\":%.6g,\"round_trip_ms\":%.2f,"
+                            "\"cycles\":%llu,\"missed\":%llu,\"device_bits\":%u,\"tool_bits\":%u}\n"
+                          : "%s: force %.3f N, on the tool %.3f N, %.4f m beyond the tool, stiffness %.0f N/m, ledger "
+                            "%.4g J out %.4g J in, round trip %.2f ms, %llu cycles, %llu missed, bits %u %u\n";
   const double press = (s.X_WT.p - s.X_WR.p).norm();
-  std::printf(form, w.mode.c_str(), s.force.force.norm(), s.tool_force.force.norm(), press,
+  std::printf(form, mode, s.force.force.norm(), s.tool_force.force.norm(), press,
               press > 0 ? s.force.force.norm() / press : 0.0, s.given, s.taken, 1e3 * s.round_trip_s,
               static_cast<unsigned long long>(s.cycles), static_cast<unsigned long long>(s.missed), s.device_bits,
               s.tool_bits);
@@ -83,7 +83,9 @@ int hold(const Wishes& w, haptic::Device& device, std::function<void()> after_cy
   tactus::Client client(w.host, w.port);
   haptic::LinkOptions options;
   options.tool = w.tool;
-  options.mode = w.mode == "local" ? haptic::Mode::local : w.mode == "wave" ? haptic::Mode::wave : haptic::Mode::direct;
+  if (w.mode == "local") options.mode = haptic::Mode::local;
+  if (w.mode == "direct") options.mode = haptic::Mode::direct;
+  if (w.mode == "wave") options.mode = haptic::Mode::wave;
   options.watchdog_s = w.watchdog;
   options.position_scale = w.scale;
   haptic::Link link(client, device, options);
@@ -93,7 +95,7 @@ int hold(const Wishes& w, haptic::Device& device, std::function<void()> after_cy
   while (Clock::now() < end && interrupted == 0 && each(link)) {
   }
   const haptic::LinkStatus status = link.status();
-  print(status, w);
+  print(status, haptic::mode_name(static_cast<haptic::Mode>(link.attached().mode())), w.json);
   if (!status.reason.empty()) std::fprintf(stderr, "not engaged any more: %s\n", status.reason.c_str());
   return status.reason.empty() ? 0 : 1;
 }

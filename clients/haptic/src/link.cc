@@ -1,5 +1,6 @@
 #include "tactus/haptic/link.h"
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
@@ -14,6 +15,25 @@ std::int64_t now() {
 
 }  // namespace
 
+void measure_link(Client& client, v1::AttachTool& out) {
+  constexpr std::uint64_t kPings = 20;
+  const std::uint64_t before = client.clock().samples;
+  std::uint64_t seen = before;
+  std::int64_t low = 0, high = 0;
+  for (std::uint64_t k = 0; k < kPings + 40 && seen < before + kPings; ++k) {  // up to 0.3 s for late ones
+    if (k < kPings) client.ping();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const client::Clock clock = client.clock();
+    if (clock.samples == seen) continue;
+    seen = clock.samples;
+    low = low == 0 ? clock.round_trip_last_ns : std::min(low, clock.round_trip_last_ns);
+    high = std::max(high, clock.round_trip_last_ns);
+  }
+  out.set_round_trip_s(1e-9 * static_cast<double>(low));
+  out.set_jitter_s(1e-9 * static_cast<double>(high - low));
+  out.set_loss(seen >= before + kPings ? 0.0 : 1 - static_cast<double>(seen - before) / static_cast<double>(kPings));
+}
+
 Link::Link(Client& client, Device& device, const LinkOptions& options)
     : client_(client),
       device_(device),
@@ -26,7 +46,8 @@ Link::Link(Client& client, Device& device, const LinkOptions& options)
   v1::AttachTool request;
   request.set_tool(options.tool);
   fill(c, *request.mutable_device());
-  request.set_mode(static_cast<v1::ToolMode>(options.mode));
+  request.set_mode(options.mode ? static_cast<v1::ToolMode>(*options.mode) : v1::TOOL_AUTO);
+  if (!options.mode) measure_link(client_, request);
   request.set_position_scale(options.position_scale);
   request.set_stiffness_n_per_m(options.stiffness);
   request.set_watchdog_s(options.watchdog_s);

@@ -14,6 +14,14 @@ Vec3 vec(const Column& column, int first) {
           static_cast<double>(column.Get(first + 2))};
 }
 
+std::string wire_name(std::string name) {
+  for (char& x : name) {
+    const bool plain = (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || (x >= '0' && x <= '9');
+    if (!plain && x != '_' && x != '.' && x != '-') x = '-';
+  }
+  return name.empty() ? "device" : name.substr(0, 64);
+}
+
 }  // namespace
 
 void fill(const DeviceMessage& m, std::uint32_t epoch, std::uint32_t tool, v1::DevicePacket& out) {
@@ -72,7 +80,7 @@ bool read(const v1::ToolPacket& p, ToolMessage& m) {
 }
 
 void fill(const Capabilities& c, v1::DeviceCapabilities& out) {
-  out.set_name(c.name);
+  out.set_name(wire_name(c.name));
   out.set_axes_sensed(static_cast<std::uint32_t>(c.axes_sensed));
   out.set_axes_actuated(static_cast<std::uint32_t>(c.axes_actuated));
   out.set_admittance(c.admittance);

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,8 +24,8 @@
 namespace tactus::haptic {
 
 struct LinkOptions {
-  std::string tool;  // a body that moves, or robot/link
-  Mode mode = Mode::local;
+  std::string tool;          // a body that moves, or robot/link
+  std::optional<Mode> mode;  // none: the server chooses by scene, device and the link as it is measured
   double position_scale = 1;
   Quat q_WD = Quat::Identity();  // the device's frame in the world
   double stiffness = 0;          // wished for at the tool [N/m]; 0: what is passive
@@ -51,7 +52,10 @@ struct LinkStatus {
 void fill(const DeviceMessage& from, std::uint32_t epoch, std::uint32_t tool, v1::DevicePacket& to);
 // False: columns that do not match.
 bool read(const v1::ToolPacket& from, ToolMessage& to);
+// Characters that the wire's names do not allow become '-'.
 void fill(const Capabilities& from, v1::DeviceCapabilities& to);
+// The link as pings see it, in 0.1 s: round_trip_s, jitter_s, loss.
+void measure_link(Client& client, v1::AttachTool& out);
 LoopOptions loop_options(const Capabilities& device, const v1::ToolAttached& attached, const LinkOptions& wishes);
 
 class Link {
