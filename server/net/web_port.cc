@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "server/net/statistics.h"
+
 namespace tactus::net {
 namespace {
 constexpr int kBatch = 32;  // frames served before the loop serves others
@@ -110,7 +112,10 @@ class WebConnection final : public Conversation {
 
 WebPort::WebPort(Hub& hub)
     : hub_(hub),
-      thread_(hub.options.web, hub.options.listen, hub.options.requests_per_s, link_),
+      thread_(
+          hub.options.web, hub.options.listen, hub.options.requests_per_s,
+          [&hub](std::string_view path, bool is_local) { return hub.statistics->scrape().page(path, is_local); },
+          link_),
       wake_(hub.io, dup(link_.net_fd)) {}
 
 WebPort::~WebPort() {

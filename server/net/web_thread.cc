@@ -45,8 +45,8 @@ void try_port(const std::string& listen, std::uint16_t port) {
 }  // namespace
 
 struct WebThread::Impl {
-  Impl(const WebOptions& o, const std::string& listen, double requests, WebLink& l)
-      : options(o), requests_per_s(requests), link(l), http(o.directory) {
+  Impl(const WebOptions& o, const std::string& listen, double requests, WebPages pages, WebLink& l)
+      : options(o), requests_per_s(requests), link(l), http(o.directory, std::move(pages)) {
     try_port(listen, options.port);
     lws_set_log_level(LLL_ERR | LLL_WARN, to_log);
     open(listen);
@@ -64,6 +64,7 @@ struct WebThread::Impl {
   void run(int avoid_cpu);
   void take_outbound();
   void tell_net(WebInbound message, WebBytes* bytes, WebGaugePtr* gauge = nullptr);
+  [[nodiscard]] int answer(lws* wsi, std::string_view path, WebReply** reply);
   [[nodiscard]] int confirm_upgrade(lws* wsi);
   void established(lws* wsi, WebClient** slot);
   [[nodiscard]] int received(WebClient& client, const void* data, std::size_t length);
@@ -176,6 +177,13 @@ int WebThread::Impl::confirm_upgrade(lws* wsi) {
   return 1;
 }
 
+int WebThread::Impl::answer(lws* wsi, std::string_view path, WebReply** reply) {
+  bool is_refused = false;
+  const int result = http.answer(wsi, path, reply, &is_refused);
+  if (is_refused) link.refused_http.fetch_add(1, std::memory_order_relaxed);
+  return result;
+}
+
 void WebThread::Impl::established(lws* wsi, WebClient** slot) {
   const std::uint32_t id = next_client++;
   auto client = std::make_unique<WebClient>(wsi, id, requests_per_s);
@@ -255,9 +263,7 @@ int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, 
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
       return -1;  // a WebSocket without our sub-protocol: confirm_upgrade has said so
     case LWS_CALLBACK_HTTP:
-      if (self->http.is_refused(wsi, {static_cast<const char*>(in), length}))
-        self->link.refused_http.fetch_add(1, std::memory_order_relaxed);
-      return self->http.answer(wsi, {static_cast<const char*>(in), length}, reply);
+      return self->answer(wsi, {static_cast<const char*>(in), length}, reply);
     case LWS_CALLBACK_HTTP_WRITEABLE:
       return WebHttp::write(wsi, reply);
     case LWS_CALLBACK_CLOSED_HTTP:
@@ -294,8 +300,9 @@ int WebThread::Impl::on_socket(lws* wsi, lws_callback_reasons reason, void* user
   }
 }
 
-WebThread::WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebLink& link)
-    : impl_(std::make_unique<Impl>(options, listen, requests_per_s, link)) {}
+WebThread::WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebPages pages,
+                     WebLink& link)
+    : impl_(std::make_unique<Impl>(options, listen, requests_per_s, std::move(pages), link)) {}
 
 WebThread::~WebThread() {
   stop();

@@ -10,13 +10,14 @@
 
 #include "server/net/options.h"
 #include "server/net/web_link.h"
+#include "server/net/web_policy.h"
 
 namespace tactus::net {
 
 class WebThread {
  public:
-  // Binds. Throws asio::system_error naming the port.
-  WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebLink& link);
+  // Binds. pages: called on the web thread. Throws asio::system_error naming the port.
+  WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebPages pages, WebLink& link);
   ~WebThread();
   WebThread(const WebThread&) = delete;
   WebThread& operator=(const WebThread&) = delete;
