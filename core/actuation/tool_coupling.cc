@@ -87,15 +87,21 @@ void ToolCoupling::watch(bool fresh) noexcept {
   }
 }
 
-// The reference goes where the device's side says, but no faster than it may; when silent, it stands.
+// The reference goes where the device's side says, but no faster than it may; when silent, it stands, but for the
+// ticks in which a deadband's sender counts on its going on.
 void ToolCoupling::move_reference(double h) noexcept {
+  const bool goes_on = silent_ticks_ > 0 && silent_ticks_ <= settings_.predict_ticks;
+  if (goes_on) {
+    input_.X_WR.p += h * input_.V_WR.v;
+    input_.X_WR.q = rotate_by(h * input_.V_WR.w, input_.X_WR.q);
+  }
   Vec3 step = input_.X_WR.p - X_WR_.p, turned = small_turn(X_WR_.q, input_.X_WR.q);
   const bool slow = cut(step, settings_.speed_limit * h), lazy = cut(turned, settings_.turn_speed_limit * h);
   if (slow || lazy) bits_ |= kToolSpeedLimited;
   X_WR_.p += step;
   X_WR_.q = lazy ? rotate_by(turned, X_WR_.q) : input_.X_WR.q;
   V_WR_ = input_.V_WR;
-  if (silent_ticks_ > 0) V_WR_ = {};
+  if (silent_ticks_ > 0 && !goes_on) V_WR_ = {};
   if (cut(V_WR_.v, settings_.speed_limit) || cut(V_WR_.w, settings_.turn_speed_limit)) bits_ |= kToolSpeedLimited;
 }
 

@@ -31,6 +31,7 @@ struct ToolSettings {
   double position_scale = 1;                           // of the tool's motion to the handle's
   bool carry_weight = true;                            // a free body's weight is taken off it
   std::uint32_t watchdog_ticks = 5, ramp_ticks = 50, ramp_in_ticks = 200;
+  std::uint32_t predict_ticks = 0;  // a reference not renewed goes on with its velocity for so long (deadband)
 };
 
 // What the device's side says, newest.

@@ -54,6 +54,7 @@ bool read(const v1::ToolPacket& p, ToolMessage& m) {
     return false;
   m.tick = p.tick();
   m.sample_echo = p.sample_echo();
+  m.age = p.age_ticks();
   m.grip = p.grip();
   m.bits = p.bits();
   m.X_WT.p = vec(p.pose(), 0);

@@ -29,6 +29,7 @@ struct Plane {
 struct ToolMessage {
   std::uint64_t tick = 0;
   std::uint64_t sample_echo = 0;  // newest device sample that the tick has used
+  std::uint64_t age = 0;          // ticks since that sample came: with a deadband no sign of a late link
   Pose X_WT;
   Twist V_WT;
   Wrench F_T;                    // of the coupling on the tool
