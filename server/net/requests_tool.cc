@@ -12,8 +12,8 @@
 namespace tactus::net {
 namespace {
 
-void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t place, const v1::AttachTool& request,
-          double h, v1::ToolAttached& out) {
+void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t place, double h,
+          v1::ToolAttached& out) {
   const ToolSettings& s = choice.settings;
   out.set_tool(place);
   out.set_body_id(entry.body);
@@ -29,7 +29,8 @@ void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t
   out.set_reach_m(choice.reach);
   out.set_wave_impedance_n_s_per_m(s.wave_impedance);
   out.set_turn_impedance_n_m_s_per_rad(s.turn_impedance);
-  out.set_deadband(request.deadband());
+  out.set_deadband(choice.deadband);
+  out.set_heartbeat_s(h * choice.heartbeat_ticks);
   for (const std::string& note : choice.notes) out.add_notes(note);
 }
 
@@ -64,7 +65,7 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
       choose(request, hub.options.haptic, hub.scene.model().step, !hub.scene.model().meshes.empty()));
   choice->settings.body = body;
   choice->settings.X_BT = X_BT;
-  hub.tools.set(place, x.client(), body);
+  hub.tools.set(place, x.client(), body, *choice);
   Command command;
   command.kind = Command::Kind::attach_tool;
   command.client = x.client();
@@ -81,7 +82,7 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
     for (const std::string& note : choice->notes)
       spdlog::info("device '{}' of {}: {}", request.device().name(), h.client_name(x.client()), note);
     v1::Reply reply;
-    fill(*choice, h.tools[place], place, request, h.scene.model().step, *reply.mutable_tool_attached());
+    fill(*choice, h.tools[place], place, h.scene.model().step, *reply.mutable_tool_attached());
     x.reply(std::move(reply));
   });
 }

@@ -160,7 +160,22 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   s.watchdog_ticks = std::max(1u, ticks(watchdog));
   s.ramp_ticks = std::max(1u, ticks(o.ramp_s));
   s.ramp_in_ticks = std::max(1u, ticks(0.2));
+  if (request.deadband() > 0 && s.mode == ToolMode::wave) {
+    out.notes.emplace_back("no deadband: a wave that is not sent is energy that does not arrive");
+  } else if (request.deadband() > 0) {
+    out.deadband = request.deadband();
+    out.heartbeat_ticks = s.predict_ticks = wire::heartbeat_for(s.watchdog_ticks);
+  }
   return out;
+}
+
+void ToolTable::set(std::uint32_t place, ClientSlot client, BodyIndex body, const ToolChoice& choice) {
+  entries_[place] = {true, client, body, std::nullopt};
+  if (choice.deadband <= 0) return;
+  wire::DeadbandOptions options;
+  options.share = choice.deadband;
+  options.heartbeat = choice.heartbeat_ticks;
+  entries_[place].band.emplace(options);
 }
 
 std::uint32_t ToolTable::free_place() const {

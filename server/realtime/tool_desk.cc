@@ -57,7 +57,10 @@ bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick) noexcept {
   if (row.grip != 0 && row.grip == tool.grip && tool.settings.mode == ToolMode::wave)
     tool.playout.push(row.sample, tick, row.wave);
   if (row.sample <= tool.device.sample) return false;
-  if (tool.device.sample > 0) tool.samples_lost += row.sample - tool.device.sample - 1;
+  // With a deadband most samples are not sent, and those that are count themselves.
+  const std::uint64_t newest = row.band_sent > 0 ? row.band_sent : row.sample;
+  const std::uint64_t last = row.band_sent > 0 ? tool.device.band_sent : tool.device.sample;
+  if (last > 0 && newest > last) tool.samples_lost += newest - last - 1;
   tool.device = row;
   tool.fresh = true;
   return true;

@@ -25,7 +25,9 @@ struct DeviceRow {
   std::array<double, 6> force{};     // on the hand, in W
   double stiffness_share = 1, given = 0, taken = 0, round_trip = 0;
   std::uint32_t bits = 0, buttons = 0;
-  std::uint32_t wait_us = 0;  // from its arrival to the tick that used it
+  std::uint64_t band_seen = 0, band_sent = 0;  // with a deadband: its cycles, and DEVICEs of them
+  double band_error = 0;                       // largest, in units of the band
+  std::uint32_t wait_us = 0;                   // from its arrival to the tick that used it
 };
 inline constexpr std::uint32_t kDeviceAnchored = 1024;  // pose and velocity are meant
 
