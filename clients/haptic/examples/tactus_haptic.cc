@@ -20,7 +20,7 @@ struct Wishes {
   std::string host = "127.0.0.1", tool = "ball", mode = "auto", device = "virtual";
   std::uint16_t port = 17800;
   double seconds = 3, depth = 0.05, watchdog = 0, scale = 1, step = 0.005;
-  double damping = 1;
+  double damping = 1, deadband = 0;
   haptic::HaplyOptions haply;
   bool json = false;
 };
@@ -46,6 +46,7 @@ int read_wishes(int argc, char** argv, Wishes& w) {
   app.add_option("--haply-device", w.haply.device_id, "haply: which Inverse3; empty: the first");
   app.add_option("--haply-force", w.haply.force_max, "haply: what the device may give at most [N]");
   app.add_option("--haply-stiffness", w.haply.stiffness_max, "haply: closed loop, at most [N/m]");
+  app.add_option("--deadband", w.deadband, "share of change below which nothing is sent anew; 0: all is sent");
   app.add_option("--watchdog", w.watchdog, "[s]; 0: the server's");
   app.add_flag("--json", w.json, "one JSON object");
   try {
@@ -59,14 +60,16 @@ int read_wishes(int argc, char** argv, Wishes& w) {
 void print(const haptic::LinkStatus& s, const char* mode, bool json) {
   const char* form = json ? "{\"mode\":\"%s\",\"force_n\":%.6f,\"tool_force_n\":%.6f,\"press_m\":%.6f,"
                             "\"stiffness_n_per_m\":%.1f,\"given_j\":%.6g,\"taken_j\":%.6g,\"round_trip_ms\":%.2f,"
-                            "\"cycles\":%llu,\"missed\":%llu,\"device_bits\":%u,\"tool_bits\":%u}\n"
+                            "\"cycles\":%llu,\"missed\":%llu,\"saved_up\":%.4f,\"saved_down\":%.4f,\"band_error\":%.4f,"
+                            "\"device_bits\":%u,\"tool_bits\":%u}\n"
                           : "%s: force %.3f N, on the tool %.3f N, %.4f m beyond the tool, stiffness %.0f N/m, ledger "
-                            "%.4g J out %.4g J in, round trip %.2f ms, %llu cycles, %llu missed, bits %u %u\n";
+                            "%.4g J out %.4g J in, round trip %.2f ms, %llu cycles, %llu missed, saved %.2f up %.2f "
+                            "down, error %.2f of the band, bits %u %u\n";
   const double press = (s.X_WT.p - s.X_WR.p).norm();
   std::printf(form, mode, s.force.force.norm(), s.tool_force.force.norm(), press,
               press > 0 ? s.force.force.norm() / press : 0.0, s.given, s.taken, 1e3 * s.round_trip_s,
-              static_cast<unsigned long long>(s.cycles), static_cast<unsigned long long>(s.missed), s.device_bits,
-              s.tool_bits);
+              static_cast<unsigned long long>(s.cycles), static_cast<unsigned long long>(s.missed), s.saved_up,
+              s.saved_down, s.band_error, s.device_bits, s.tool_bits);
 }
 
 void print_force(const haptic::LinkStatus& s) {
@@ -88,6 +91,7 @@ int hold(const Wishes& w, haptic::Device& device, std::function<void()> after_cy
   if (w.mode == "wave") options.mode = haptic::Mode::wave;
   options.watchdog_s = w.watchdog;
   options.position_scale = w.scale;
+  options.deadband = w.deadband;
   haptic::Link link(client, device, options);
   for (const std::string& note : link.attached().notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
   link.set_after_cycle(std::move(after_cycle));

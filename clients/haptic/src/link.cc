@@ -52,15 +52,25 @@ Link::Link(Client& client, Device& device, const LinkOptions& options)
   request.set_stiffness_n_per_m(options.stiffness);
   request.set_watchdog_s(options.watchdog_s);
   request.set_reach_m(options.reach);
+  request.set_deadband(options.deadband);
   attached_ = client_.attach_tool(request);
   epoch_ = client_.epoch();
   loop_ = std::make_unique<Loop>(loop_options(c, attached_, options_));
+  if (attached_.deadband() > 0) {
+    wire::DeadbandOptions band;
+    band.share = attached_.deadband();
+    band.heartbeat = static_cast<std::uint32_t>(std::max(1.0, attached_.heartbeat_s() * c.rate_hz));
+    band_.emplace(band, 1 / c.rate_hz);
+  }
   client_.on_tool([this](const v1::ToolPacket& packet, std::int64_t) {
     if (packet.subscription() != 0 || packet.tool() != attached_.tool()) return;
     ToolMessage message;
     if (!read(packet, message)) return;
     const std::lock_guard lock(m_);
     if (arrived_.size() < 256) arrived_.push_back(std::move(message));
+    tool_seen_ = packet.band_seen();
+    tool_sent_ = packet.band_sent();
+    tool_error_ = packet.band_error();
   });
   if (options_.engage) wish_ = 1;
   thread_ = std::thread([this] { run(); });
@@ -144,7 +154,13 @@ void Link::cycle(int cycles) {
   device_.write(force);
   thread_local v1::DevicePacket packet;
   fill(loop_->message(), epoch_, attached_.tool(), packet);
-  const bool sent = static_cast<bool>(client_.send_device(packet));
+  const bool due = !band_ || band_->take(loop_->message());
+  if (band_) {
+    packet.set_band_seen(band_->count().seen);
+    packet.set_band_sent(band_->count().sent);
+    packet.set_band_error(band_->count().error_max);
+  }
+  const bool sent = !due || client_.send_device(packet);
   const std::lock_guard lock(m_);
   status_.device_bits = loop_->bits();
   status_.tool_bits = loop_->tool().bits;
@@ -163,6 +179,9 @@ void Link::cycle(int cycles) {
   status_.late_us_p50 = deadline_.late_us(0.5);
   status_.late_us_max = deadline_.late_us_max();
   status_.stiffness = loop_->options().gains.stiffness;
+  status_.saved_up = band_ ? band_->count().saved() : 0;
+  status_.saved_down = tool_seen_ > 0 ? 1 - static_cast<double>(tool_sent_) / static_cast<double>(tool_seen_) : 0;
+  status_.band_error = std::max(tool_error_, band_ ? band_->count().error_max : 0);
   if (after) after();
 }
 

@@ -114,6 +114,7 @@ LoopOptions loop_options(const Capabilities& c, const v1::ToolAttached& a, const
   o.mass = c.mass;
   o.inertia = c.inertia;
   o.damping = c.damping;
+  o.deadband = a.deadband();
   o.wave_impedance = a.wave_impedance_n_s_per_m();
   o.turn_impedance = a.turn_impedance_n_m_s_per_rad();
   return o;
