@@ -139,7 +139,7 @@ TEST_CASE("haply: a service that falls silent, talks nonsense or hangs up is los
     Reading r;
     REQUIRE(next(device, r) == Status::ok);
     mock.behave(conduct);
-    CHECK(device.write({}) == Status::ok);
+    (void)device.write({});  // who hangs up may have done so before this returns
     CHECK(next(device, r) == Status::lost);
     CHECK_FALSE(device.problem().empty());
     const bool nonsense = conduct == Mock::Conduct::no_json || conduct == Mock::Conduct::no_number;
