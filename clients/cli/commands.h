@@ -67,7 +67,7 @@ struct JointsOptions {
 };
 struct LatencyOptions {
   double seconds = 5, rate_hz = 1000;
-  std::string body, robot;
+  std::string body, robot, device;
   bool lockstep = false, take_over = false;
 };
 struct DoctorOptions {

@@ -230,6 +230,10 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
                                         "measure grants of one tick instead; takes \"world\", and the world advances");
   sub->add_flag("--take-over", latency->take_over, "take the lease \"world\", or the robot's, from its holder");
   lockstep->excludes("--robot");
+  sub->add_option("--device", latency->device,
+                  "from a haptic device's datagram to the answer of this tool (a free body or robot/link) instead")
+      ->excludes("--robot")
+      ->excludes("--lockstep");
 
   auto doctor = std::make_shared<DoctorOptions>();
   doctor->program = program;

@@ -43,8 +43,8 @@ class RecordDesk {
   // A fault has latched: a file, unless one was just written.
   void latched(const std::string& reason);
   void report(v1::Statistics& out) const;
-  // False: the request is about something else.
-  bool serve(const Exchange& x, const v1::Request& request);
+  // A black box or a recording that a client asks for.
+  void serve(const Exchange& x, const v1::Request& request);
 
  private:
   // What of the world is no part of its state.

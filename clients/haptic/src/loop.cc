@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tactus/haptic/deadband.h"
+
 namespace tactus::haptic {
 namespace {
 
@@ -92,6 +94,11 @@ void Loop::stop(std::uint32_t bit, const char* why) {
   if (g.turn_stiffness > 0) X_WRest_.q = rotated(last_law_.torque / g.turn_stiffness, X_WR_.q);
 }
 
+// Samples that the deadband did not send since the one that is echoed: what they say is known.
+std::uint64_t Loop::held_back(const ToolMessage& tool) const {
+  return options_.deadband > 0 ? std::min(tool.age, out_.sample - tool.sample_echo) : 0;
+}
+
 void Loop::receive(const ToolMessage& tool) {
   if (tool.grip != grip_ || !engaged()) return;  // of an earlier engagement
   if (options_.mode == Mode::wave) playout_.push(tool.tick, out_.sample, tool.wave);
@@ -104,7 +111,7 @@ void Loop::receive(const ToolMessage& tool) {
   silent_s_ = 0;
   if ((tool.bits & kToolLost) != 0) stop(kLinkLost, "the server's watchdog let go: it had no word from here");
   if (tool.sample_echo > 0 && tool.sample_echo <= out_.sample)
-    round_trip_ = options_.period * static_cast<double>(out_.sample - tool.sample_echo);
+    round_trip_ = options_.period * static_cast<double>(out_.sample - tool.sample_echo - held_back(tool));
   const bool contact = local_.in_contact() || !last_law_.force.isZero(0);
   round_trip_peak_ = contact ? std::max(round_trip_peak_, round_trip_)
                              : std::max(round_trip_, round_trip_peak_ - 0.1 * options_.period);
@@ -197,7 +204,7 @@ Wrench Loop::law() {
     case Mode::direct: {
       const Wrench damped{options_.local_damping * V_WR_.v, options_.turn_local_damping * V_WR_.w};
       const bool touched = !tool_.F_T.force.isZero(0) || !tool_.F_T.torque.isZero(0);
-      return -1.0 * tool_.F_T - (touched ? 1.0 : 0.0) * damped;
+      return passive_hold(-1.0 * tool_.F_T, V_WR_, options_.deadband) - (touched ? 1.0 : 0.0) * damped;
     }
     case Mode::wave:
       return wave_law();

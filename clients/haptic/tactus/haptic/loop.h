@@ -48,6 +48,7 @@ struct LoopOptions {
   double local_damping = 5;      // direct mode [N s/m]
   double turn_local_damping = 5e-3;
   double wave_impedance = 14, turn_impedance = 0.014;
+  double deadband = 0;        // share of the received wrench's deadband: hold by the passive rule; 0: none
   bool gate = true;           // off: for measurements only
   bool active_scene = false;  // the server's declared input may be given out
 };
@@ -64,6 +65,8 @@ class Loop {
   // From the next cycle on: the present pose of the handle is where the tool is now. Ramps in.
   void engage();
   void let_go();  // ramps out
+  // The device is lost, or at fault by its own word: ramps out, and reason() is `why` (static text).
+  void fail(const char* why) { stop(kDeviceFault, why); }
   bool engaged() const { return (bits_ & kEngaged) != 0; }
   bool idle() const { return (bits_ & (kEngaged | kRampOut)) == 0; }
   // Why it is not engaged any more; empty: it never was, or was let go.
@@ -88,6 +91,7 @@ class Loop {
  private:
   bool check(const Reading& reading, double dt);
   void watch(int cycles);
+  std::uint64_t held_back(const ToolMessage& tool) const;
   void map();
   void anchor(const Reading& reading);
   Wrench law();
