@@ -9,7 +9,8 @@ namespace {
 constexpr double kPlaceMax = 1e4;     // [m]
 constexpr double kVelocityMax = 1e4;  // [m/s], [rad/s]
 constexpr double kWaveMax = 1e6;
-constexpr double kWrenchMax = 1e6;  // [N], [N m]
+constexpr std::uint64_t kSampleMax = std::uint64_t{1} << 53;  // of counts: differences stay exact and signed
+constexpr double kWrenchMax = 1e6;                            // [N], [N m]
 
 template <class Column>
 bool bounded(const Column& column, double limit) {
@@ -68,10 +69,10 @@ v1::VerdictCode check(const v1::DevicePacket& p) {
     return v1::VERDICT_REFUSED_NOT_FINITE;
   double norm2 = 0;
   for (int i = 3; i < 7; ++i) norm2 += p.pose(i) * p.pose(i);
-  const bool in_range = norm2 > 0.81 && norm2 < 1.21 && bounded(p.pose(), kPlaceMax) &&
-                        bounded(p.velocity(), kVelocityMax) && bounded(p.wave(), kWaveMax) &&
-                        bounded(p.wrench(), kWrenchMax) && p.sample() != 0 && p.stiffness_share() >= 0 &&
-                        p.stiffness_share() <= 1;
+  const bool in_range =
+      norm2 > 0.81 && norm2 < 1.21 && bounded(p.pose(), kPlaceMax) && bounded(p.velocity(), kVelocityMax) &&
+      bounded(p.wave(), kWaveMax) && bounded(p.wrench(), kWrenchMax) && p.sample() != 0 && p.sample() < kSampleMax &&
+      p.band_seen() < kSampleMax && p.band_sent() < kSampleMax && p.stiffness_share() >= 0 && p.stiffness_share() <= 1;
   return in_range ? v1::VERDICT_NONE : v1::VERDICT_REFUSED_OUT_OF_RANGE;
 }
 
