@@ -49,6 +49,9 @@ void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
                               {"black_box.memory_bytes", &o.memory_bytes, 1 << 20, 17179869184.0},
                               {"black_box.files", &o.files, 0, 1e6},
                               {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
+                              {"record.folder", &o.record_folder},
+                              {"record.state_hz", &o.record_state_hz, 0.001, 10000},
+                              {"record.ring_bytes", &o.stream_bytes, 1 << 20, 17179869184.0},
                           });
 }
 
@@ -115,6 +118,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"web.port", &n.web.port, 0, 65535},
       {"web.directory", &n.web.directory},
       {"web.allowed_origins", &n.web.allowed_origins},
+      {"web.foxglove", &n.web.foxglove},
       {"web.metrics", &n.web.metrics},
       {"web.connections", &n.web.connections, 1, 1000},
       {"web.silence_s", &n.web.silence_s, 2, 3600},
@@ -299,6 +303,9 @@ void finish_config(ServerConfig& c) {
   const std::string& metrics = c.net.web.metrics;
   TACTUS_REQUIRE(metrics == "off" || metrics == "loopback" || metrics == "all",
                  "web.metrics: found '" + metrics + "', expected off, loopback or all");
+  const std::string& foxglove = c.net.web.foxglove;
+  TACTUS_REQUIRE(foxglove == "off" || foxglove == "auto" || foxglove == "open",
+                 "web.foxglove: found '" + foxglove + "', expected off, auto or open");
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;

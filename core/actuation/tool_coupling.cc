@@ -54,6 +54,7 @@ void ToolCoupling::engage(const ToolSettings& settings, const Model& model, cons
   asked_ = settings.gains;
   bool limited = false;
   settings_.gains = bearable_gains(model, settings.body, settings.X_BT, settings.gains, model.step, limited);
+  if (settings.mode == ToolMode::local) damp(model);
   X_WR_ = body_pose(model, state, settings.body) * settings.X_BT;
   V_WR_ = {};
   input_ = {};
@@ -64,6 +65,19 @@ void ToolCoupling::engage(const ToolSettings& settings, const Model& model, cons
   ramp_left_ = settings_.ramp_ticks;
   share_ = 1;
   report_ = {};
+}
+
+// Nobody feels this spring: it is damped as a tool on it should be, or the tool rocks on edges for ever.
+void ToolCoupling::damp(const Model& model) noexcept {
+  constexpr double kEnough = 1e12;
+  bool limited = false;
+  const ToolGains most =
+      bearable_gains(model, settings_.body, settings_.X_BT, {kEnough, kEnough, kEnough, kEnough}, model.step, limited);
+  ToolGains& g = settings_.gains;
+  // Critical: B = 2 sqrt(K m), and K = m / (4 h^2), B = m / (3 h) are what it bears.
+  g.damping = std::max(g.damping, std::min(most.damping, 4 * model.step * std::sqrt(g.stiffness * most.stiffness)));
+  g.turn_damping = std::max(
+      g.turn_damping, std::min(most.turn_damping, 4 * model.step * std::sqrt(g.turn_stiffness * most.turn_stiffness)));
 }
 
 void ToolCoupling::let_go() noexcept {

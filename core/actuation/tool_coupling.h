@@ -102,6 +102,7 @@ class ToolCoupling {
   void note(std::uint32_t bits) noexcept { report_.bits |= bits; }
 
  private:
+  void damp(const Model& model) noexcept;
   SpatialForce rest() noexcept;
   void watch(bool fresh) noexcept;
   void move_reference(double h) noexcept;

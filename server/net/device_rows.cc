@@ -41,7 +41,7 @@ void fill_planes(const ToolRow& row, v1::ToolPacket& out) {
     add(out.mutable_plane(), plane.c_T);
     out.add_plane(plane.nhat_W.dot(plane.v_W));
     out.add_plane(plane.mu);
-    moving->push_back(plane.moving ? '\1' : '\0');
+    moving->push_back(static_cast<char>((plane.moving ? 1 : 0) | (plane.on_tool ? 2 : 0)));
   }
 }
 
@@ -152,16 +152,17 @@ bool is_due(wire::ToolBand& band, const ToolRow& row) {
     wrench[static_cast<std::size_t>(i)] = r.F_T_W.force[i];
     wrench[static_cast<std::size_t>(3 + i)] = r.F_T_W.torque[i];
   }
+  std::uint64_t discrete = std::uint64_t{row.grip} << 32 | (r.bits & ~kFlickering);
   for (; count < row.plane_count && count < planes.size() && row.mode == ToolMode::local; ++count) {
     const ToolPlane& plane = row.planes[count];
     planes[count].key = plane.key;
+    discrete ^= std::uint64_t{plane.on_tool} << (9 + count) ^ std::uint64_t{plane.moving} << (21 + count);
     for (int i = 0; i < 3; ++i) {
       planes[count].n[static_cast<std::size_t>(i)] = plane.nhat_W[i];
       planes[count].p[static_cast<std::size_t>(i)] = plane.p_W[i];
       planes[count].c[static_cast<std::size_t>(i)] = plane.c_T[i];
     }
   }
-  const std::uint64_t discrete = std::uint64_t{row.grip} << 32 | (r.bits & ~kFlickering);
   return band.take(X_WT, wrench, planes.data(), count, discrete);
 }
 

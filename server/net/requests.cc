@@ -160,7 +160,9 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
     case Body::kListLeases: return list_leases(x);
     case Body::kCommand: return take_command(x, request.id(), request.command());
     case Body::kGetMesh: return get_mesh(x, request.get_mesh());
-    case Body::kSaveBlackBox: return hub.record->save(x, request.save_black_box());
+    case Body::kSaveBlackBox:
+    case Body::kStartRecording:
+    case Body::kStopRecording: return hub.record->serve(x, request);
     case Body::kSetLinkFaults: return set_link_faults(x, request.set_link_faults());
     case Body::kGetLinkFaults: return get_link_faults(x, request.get_link_faults());
     case Body::kAttachTool: return attach_tool(x, request.attach_tool());

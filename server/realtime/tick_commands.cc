@@ -158,6 +158,7 @@ void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
     case Command::Kind::snapshot:
       out.state = command.state;
       world_->snapshot(*command.state);
+      if (command.memory != nullptr) out.ok = slow_.save(*world_, *command.memory);
       break;
     case Command::Kind::set_model:
     case Command::Kind::set_shadow:

@@ -89,6 +89,7 @@ class TickLoop {
   void serve() noexcept;           // commands only; publishes, but does not step
   void return_world() noexcept;    // the tick thread goes on from here
   [[nodiscard]] const World& world() const noexcept { return *world_; }
+  [[nodiscard]] const SlowTicker& slow() const noexcept { return slow_; }
 
   // After an assertion on the tick thread: publishes FAULT and zero force, and gives net a moment to send it. Best
   // effort.
@@ -161,6 +162,8 @@ class TickLoop {
   void record_commands() noexcept;
   void record_wrench(BodyIndex body, const SpatialForce& F_Bcm_W) noexcept;
   [[nodiscard]] RecordRow joint_row(RecordRow::Kind kind, JointIndex joint) const noexcept;
+  void record_model() noexcept;
+  void name_model(RecordRow& row) const noexcept;
   void record_joint(RecordRow::Kind kind, JointIndex joint, std::uint64_t number = 0) noexcept;
   void record_options(JointIndex joint, const ChannelOptions& options) noexcept;
   void record_taken() noexcept;

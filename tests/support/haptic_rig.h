@@ -89,7 +89,7 @@ inline haptic::ToolMessage to_message(const ToolRow& row, std::uint64_t tick) {
   for (std::uint32_t i = 0; i < row.plane_count; ++i) {
     const ToolPlane& p = row.planes[i];
     const double along = p.moving ? p.nhat_W.dot(p.v_W) : 0.0;
-    m.planes.push_back({p.key, p.nhat_W, p.p_W, p.c_T, along, p.mu, p.moving});
+    m.planes.push_back({p.key, p.nhat_W, p.p_W, p.c_T, along, p.mu, p.moving, p.on_tool});
   }
   return m;
 }

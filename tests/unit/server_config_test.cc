@@ -114,7 +114,8 @@ std::string everything(const ServerConfig& c) {
     out << ' ' << s->delay_us << ' ' << s->jitter_us << ' ' << s->loss << ' ' << s->loss_burst << ' ' << s->duplicate
         << ' ' << s->reorder << ' ' << s->reorder_us << ' ' << s->keep_order;
   out << n.web.enabled << ' ' << n.web.port << ' ' << n.web.directory << ' ' << n.web.allowed_origins << ' '
-      << n.web.metrics << ' ' << n.web.connections << ' ' << n.web.silence_s << ' ' << n.web.stall_s;
+      << n.web.foxglove << ' ' << n.web.metrics << ' ' << n.web.connections << ' ' << n.web.silence_s << ' '
+      << n.web.stall_s;
   for (const double hz : n.rates.hz) out << ' ' << hz;
   out << describe_config(c);
   return out.str();

@@ -74,7 +74,9 @@ bool read(const v1::ToolPacket& p, ToolMessage& m) {
     plane.c_T = vec(p.plane(), 11 * i + 6);
     plane.v_n = p.plane(11 * i + 9);
     plane.mu = p.plane(11 * i + 10);
-    plane.moving = p.plane_moving()[static_cast<std::size_t>(i)] != 0;
+    const char flags = p.plane_moving()[static_cast<std::size_t>(i)];
+    plane.moving = (flags & 1) != 0;
+    plane.on_tool = (flags & 2) != 0;
     m.planes.push_back(plane);
   }
   return true;

@@ -28,10 +28,11 @@ class LocalModel {
  private:
   struct Held {
     Plane plane;
-    double offset = 0, target = 0, rate = 0;  // n . p of the plane: now, to be reached, per second
-    double tau = 0;                           // of moving planes in contact [s]
-    double impulse[3] = {0, 0, 0};            // normal and tangential force, for the next start [N]
-    bool kept = false;
+    Vec3 n_T = Vec3::UnitZ();         // of a face of the tool
+    double behind = 0, rate = 0;      // where it still is along n, beyond where it is to be [m], [m/s]
+    double tau = 0;                   // of moving planes in contact [s]
+    double creep_tau = 1, creep = 0;  // of friction's place [s], share of the way in this period
+    double impulse[3] = {0, 0, 0};    // normal and tangential force, for the next start [N]
   };
   struct Row {
     Vec3 lin, ang;   // the row of the Jacobian
@@ -39,6 +40,7 @@ class LocalModel {
     double response = 0;
     double force = 0;
   };
+  const Held* same_as(const Held& fresh) const;
   void move_planes(double period);
   void solve(const Motion& wish, const Gains& gains);
   void set_row(Row& row, const Vec3& direction, const Vec3& arm, double gap, const Gains& gains) const;

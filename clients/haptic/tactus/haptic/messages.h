@@ -24,6 +24,7 @@ struct Plane {
   double v_n = 0;  // of the obstacle along n [m/s]
   double mu = 0;
   bool moving = false;
+  bool on_tool = false;  // the flat face is the tool's: n turns with the tool, p stays on the obstacle
 };
 
 struct ToolMessage {
