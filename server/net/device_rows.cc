@@ -9,7 +9,8 @@ namespace {
 constexpr double kPlaceMax = 1e4;     // [m]
 constexpr double kVelocityMax = 1e4;  // [m/s], [rad/s]
 constexpr double kWaveMax = 1e6;
-constexpr double kWrenchMax = 1e6;  // [N], [N m]
+constexpr std::uint64_t kSampleMax = std::uint64_t{1} << 53;  // of counts: differences stay exact and signed
+constexpr double kWrenchMax = 1e6;                            // [N], [N m]
 
 template <class Column>
 bool bounded(const Column& column, double limit) {
@@ -68,10 +69,10 @@ v1::VerdictCode check(const v1::DevicePacket& p) {
     return v1::VERDICT_REFUSED_NOT_FINITE;
   double norm2 = 0;
   for (int i = 3; i < 7; ++i) norm2 += p.pose(i) * p.pose(i);
-  const bool in_range = norm2 > 0.81 && norm2 < 1.21 && bounded(p.pose(), kPlaceMax) &&
-                        bounded(p.velocity(), kVelocityMax) && bounded(p.wave(), kWaveMax) &&
-                        bounded(p.wrench(), kWrenchMax) && p.sample() != 0 && p.stiffness_share() >= 0 &&
-                        p.stiffness_share() <= 1;
+  const bool in_range =
+      norm2 > 0.81 && norm2 < 1.21 && bounded(p.pose(), kPlaceMax) && bounded(p.velocity(), kVelocityMax) &&
+      bounded(p.wave(), kWaveMax) && bounded(p.wrench(), kWrenchMax) && p.sample() != 0 && p.sample() < kSampleMax &&
+      p.band_seen() < kSampleMax && p.band_sent() < kSampleMax && p.stiffness_share() >= 0 && p.stiffness_share() <= 1;
   return in_range ? v1::VERDICT_NONE : v1::VERDICT_REFUSED_OUT_OF_RANGE;
 }
 
@@ -151,16 +152,17 @@ bool is_due(wire::ToolBand& band, const ToolRow& row) {
     wrench[static_cast<std::size_t>(i)] = r.F_T_W.force[i];
     wrench[static_cast<std::size_t>(3 + i)] = r.F_T_W.torque[i];
   }
+  std::uint64_t discrete = std::uint64_t{row.grip} << 32 | (r.bits & ~kFlickering);
   for (; count < row.plane_count && count < planes.size() && row.mode == ToolMode::local; ++count) {
     const ToolPlane& plane = row.planes[count];
     planes[count].key = plane.key;
+    discrete ^= std::uint64_t{plane.on_tool} << (9 + count) ^ std::uint64_t{plane.moving} << (21 + count);
     for (int i = 0; i < 3; ++i) {
       planes[count].n[static_cast<std::size_t>(i)] = plane.nhat_W[i];
       planes[count].p[static_cast<std::size_t>(i)] = plane.p_W[i];
       planes[count].c[static_cast<std::size_t>(i)] = plane.c_T[i];
     }
   }
-  const std::uint64_t discrete = std::uint64_t{row.grip} << 32 | (r.bits & ~kFlickering);
   return band.take(X_WT, wrench, planes.data(), count, discrete);
 }
 

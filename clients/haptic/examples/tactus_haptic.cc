@@ -138,7 +138,7 @@ int type(const Wishes& w) {
 int main(int argc, char** argv) {
   Wishes w;
   if (const int exit = read_wishes(argc, argv, w); exit != 0) return exit < 0 ? 0 : exit;
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   try {
     if (w.device == "keyboard") return type(w);
     if (w.device == "virtual") return press(w);
