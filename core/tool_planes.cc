@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/collide/collide_ahead.h"
+#include "core/shape/convex_hull.h"
 
 namespace tactus {
 namespace {
@@ -54,6 +55,34 @@ std::uint32_t choose(const ContactPoint* points, std::uint32_t count, std::uint3
   return taken;
 }
 
+// Has the shape a flat face whose outward normal is n_W?
+bool flat_along(const Shape& shape, const Frame& X_WS, const Vec3& n_W) noexcept {
+  constexpr double kAligned = 1 - 1e-9;
+  const Vec3 n_S = X_WS.R.transpose() * n_W;
+  switch (shape.kind) {
+    case ShapeKind::half_space:
+      return n_S.z() > kAligned;
+    case ShapeKind::box:
+      return n_S.cwiseAbs().maxCoeff() > kAligned;
+    case ShapeKind::cylinder:
+      return std::abs(n_S.z()) > kAligned;
+    case ShapeKind::convex:
+      for (const ConvexHull::Face& face : shape.hull->faces) {
+        if (face.nhat.dot(n_S) > kAligned) return true;
+      }
+      return false;
+    default:
+      return false;
+  }
+}
+
+// Whose face the normal belongs to: the obstacle's if it has one there.
+bool face_of_tool(const World& world, std::uint32_t shape, std::uint32_t other, const Vec3& nhat_W) noexcept {
+  const Model& model = world.model();
+  return !flat_along(model.shapes[other].shape, frame_of(world, other), nhat_W) &&
+         flat_along(model.shapes[shape].shape, frame_of(world, shape), -nhat_W);
+}
+
 ToolPlane make_plane(const World& world, std::uint32_t shape, std::uint32_t other, const Vec3& nhat_W,
                      const ContactPoint& point, const Pose& X_WT) noexcept {
   const Model& model = world.model();
@@ -94,9 +123,11 @@ void ToolPlanes::add_pair(const World& world, std::uint32_t shape, std::uint32_t
   const Vec3 nhat_W = first ? buffer.nhat_BA_W : Vec3(-buffer.nhat_BA_W);
   std::array<std::uint32_t, kPointsPerPair> chosen{};
   const std::uint32_t count = choose(points.data(), buffer.count, chosen.data());
+  const bool on_tool = face_of_tool(world, shape, other, nhat_W);
   for (std::uint32_t i = 0; i < count; ++i) {
     ToolPlane plane = make_plane(world, shape, other, nhat_W, points[chosen[i]], X_WT);
     plane.key = (shape * 65599u + other) * 8u + i;
+    plane.on_tool = on_tool;
     add(plane);
   }
 }
@@ -114,11 +145,13 @@ void ToolPlanes::add_meshes(const World& world, BodyIndex tool, const Pose& X_WT
     std::array<std::uint32_t, kPointsPerPair> chosen{};
     const std::uint32_t count = manifold.count == 0 ? 0 : choose(points, manifold.count, chosen.data());
     const Vec3 nhat_W = is_a ? manifold.nhat_BA_W : Vec3(-manifold.nhat_BA_W);
+    const std::uint32_t shape = is_a ? manifold.shape_a : manifold.shape_b;
+    const std::uint32_t other = is_a ? manifold.shape_b : manifold.shape_a;
+    const bool on_tool = face_of_tool(world, shape, other, nhat_W);
     for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t shape = is_a ? manifold.shape_a : manifold.shape_b;
-      const std::uint32_t other = is_a ? manifold.shape_b : manifold.shape_a;
       ToolPlane plane = make_plane(world, shape, other, nhat_W, points[chosen[i]], X_WT);
       plane.key = (manifold.pair * 65599u + 1) * 8u + i;
+      plane.on_tool = on_tool;
       add(plane);
     }
   }

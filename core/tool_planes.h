@@ -24,6 +24,7 @@ struct ToolPlane {
   BodyIndex body = kNoBody;
   std::uint32_t key = 0;  // the same pair and feature from tick to tick
   bool moving = false;    // the obstacle is no fixed body
+  bool on_tool = false;   // the flat face is the tool's, on an edge or corner of the obstacle: the normal turns with it
 };
 
 class ToolPlanes {

@@ -54,6 +54,7 @@ void ToolCoupling::engage(const ToolSettings& settings, const Model& model, cons
   asked_ = settings.gains;
   bool limited = false;
   settings_.gains = bearable_gains(model, settings.body, settings.X_BT, settings.gains, model.step, limited);
+  if (settings.mode == ToolMode::local) damp(model);
   X_WR_ = body_pose(model, state, settings.body) * settings.X_BT;
   V_WR_ = {};
   input_ = {};
@@ -64,6 +65,19 @@ void ToolCoupling::engage(const ToolSettings& settings, const Model& model, cons
   ramp_left_ = settings_.ramp_ticks;
   share_ = 1;
   report_ = {};
+}
+
+// Nobody feels this spring: it is damped as a tool on it should be, or the tool rocks on edges for ever.
+void ToolCoupling::damp(const Model& model) noexcept {
+  constexpr double kEnough = 1e12;
+  bool limited = false;
+  const ToolGains most =
+      bearable_gains(model, settings_.body, settings_.X_BT, {kEnough, kEnough, kEnough, kEnough}, model.step, limited);
+  ToolGains& g = settings_.gains;
+  // Critical: B = 2 sqrt(K m), and K = m / (4 h^2), B = m / (3 h) are what it bears.
+  g.damping = std::max(g.damping, std::min(most.damping, 4 * model.step * std::sqrt(g.stiffness * most.stiffness)));
+  g.turn_damping = std::max(
+      g.turn_damping, std::min(most.turn_damping, 4 * model.step * std::sqrt(g.turn_stiffness * most.turn_stiffness)));
 }
 
 void ToolCoupling::let_go() noexcept {
@@ -87,15 +101,21 @@ void ToolCoupling::watch(bool fresh) noexcept {
   }
 }
 
-// The reference goes where the device's side says, but no faster than it may; when silent, it stands.
+// The reference goes where the device's side says, but no faster than it may; when silent, it stands, but for the
+// ticks in which a deadband's sender counts on its going on.
 void ToolCoupling::move_reference(double h) noexcept {
+  const bool goes_on = silent_ticks_ > 0 && silent_ticks_ <= settings_.predict_ticks;
+  if (goes_on) {
+    input_.X_WR.p += h * input_.V_WR.v;
+    input_.X_WR.q = rotate_by(h * input_.V_WR.w, input_.X_WR.q);
+  }
   Vec3 step = input_.X_WR.p - X_WR_.p, turned = small_turn(X_WR_.q, input_.X_WR.q);
   const bool slow = cut(step, settings_.speed_limit * h), lazy = cut(turned, settings_.turn_speed_limit * h);
   if (slow || lazy) bits_ |= kToolSpeedLimited;
   X_WR_.p += step;
   X_WR_.q = lazy ? rotate_by(turned, X_WR_.q) : input_.X_WR.q;
   V_WR_ = input_.V_WR;
-  if (silent_ticks_ > 0) V_WR_ = {};
+  if (silent_ticks_ > 0 && !goes_on) V_WR_ = {};
   if (cut(V_WR_.v, settings_.speed_limit) || cut(V_WR_.w, settings_.turn_speed_limit)) bits_ |= kToolSpeedLimited;
 }
 
@@ -110,8 +130,10 @@ void ToolCoupling::play_wave(const ToolGains& gains, double h) noexcept {
                   gains.turn_damping * report_.V_WT.w) /
                  (bt + gains.turn_damping + gains.turn_stiffness * h);
   V_WR_ = {s, r};
-  X_WR_.p += h * r;
-  X_WR_.q = rotate_by(h * s, X_WR_.q);
+  // Whatever the wave asks for; what is cut of it is lost to its sender, so energy is only taken.
+  if (cut(V_WR_.v, settings_.speed_limit) || cut(V_WR_.w, settings_.turn_speed_limit)) bits_ |= kToolSpeedLimited;
+  X_WR_.p += h * V_WR_.v;
+  X_WR_.q = rotate_by(h * V_WR_.w, X_WR_.q);
 }
 
 ToolGains ToolCoupling::gains_now() const noexcept {

@@ -31,6 +31,7 @@ struct ToolSettings {
   double position_scale = 1;                           // of the tool's motion to the handle's
   bool carry_weight = true;                            // a free body's weight is taken off it
   std::uint32_t watchdog_ticks = 5, ramp_ticks = 50, ramp_in_ticks = 200;
+  std::uint32_t predict_ticks = 0;  // a reference not renewed goes on with its velocity for so long (deadband)
 };
 
 // What the device's side says, newest.
@@ -53,6 +54,7 @@ inline constexpr std::uint32_t kToolForceLimited = 16;   // cut to force_limit o
 inline constexpr std::uint32_t kToolSpeedLimited = 32;   // the reference was moved more slowly than asked for
 inline constexpr std::uint32_t kToolSwept = 64;          // the swept test held the tool back
 inline constexpr std::uint32_t kToolGainsLimited = 128;  // the gains asked for were beyond what the body bears
+inline constexpr std::uint32_t kToolDoubted = 256;       // the hand is said to get more than was granted
 
 struct ToolReport {
   Pose X_WT, X_WR;
@@ -100,6 +102,7 @@ class ToolCoupling {
   void note(std::uint32_t bits) noexcept { report_.bits |= bits; }
 
  private:
+  void damp(const Model& model) noexcept;
   SpatialForce rest() noexcept;
   void watch(bool fresh) noexcept;
   void move_reference(double h) noexcept;

@@ -89,7 +89,7 @@ inline haptic::ToolMessage to_message(const ToolRow& row, std::uint64_t tick) {
   for (std::uint32_t i = 0; i < row.plane_count; ++i) {
     const ToolPlane& p = row.planes[i];
     const double along = p.moving ? p.nhat_W.dot(p.v_W) : 0.0;
-    m.planes.push_back({p.key, p.nhat_W, p.p_W, p.c_T, along, p.mu, p.moving});
+    m.planes.push_back({p.key, p.nhat_W, p.p_W, p.c_T, along, p.mu, p.moving, p.on_tool});
   }
   return m;
 }
@@ -130,7 +130,7 @@ class HapticRig {
     desk.apply(world, slow != nullptr ? slow->solver()->ticks() : 0);
     if (!desk.rows().empty()) down_.send(to_message(desk.rows()[0], world.state().tick), now);
     if (slow != nullptr) {
-      slow->step(world, true, true);
+      slow->step(world, Meet::wait, Meet::wait, true);
     } else {
       world.step();
     }

@@ -158,22 +158,76 @@ TEST_CASE("deadline: points that had no cycle are counted, and no burst follows"
   CHECK(deadline.late_us_max() == doctest::Approx(2500));
 }
 
-TEST_CASE("deadband 10 %: of a hand's force at least 85 % is not sent, and the error is what was declared") {
+TEST_CASE("deadband 10 %: of a hand's force at least 85 % is not sent, and the receiver is never more than that off") {
   test::Random random(3);
   double saved = 0;
   for (int run = 0; run < 20; ++run) {
-    Deadband band(Deadband::Options{});
+    wire::ToolBand band{wire::DeadbandOptions{}};
     const double rate = random.uniform(1, 4), most = random.uniform(1, 8);
+    wire::SixRow held{};
+    std::uint32_t silent = 0;
     for (int k = 0; k < 5000; ++k) {
       const double f = std::max(0.0, most * std::sin(2 * M_PI * rate * 1e-3 * k));
-      const Vec3 value(0.02 * f, 0, f);
-      band.take(value);
-      CHECK((value - band.held()).norm() <= std::max(0.1 * band.held().norm(), 0.02) + 1e-12);
+      const wire::SixRow value{0.02 * f, 0, f, 0, 1e-3 * f, 0};
+      ++silent;
+      if (band.take({0, 0, 0, 1, 0, 0, 0}, value, nullptr, 0, 0)) held = value, silent = 0;
+      CHECK(silent < wire::DeadbandOptions{}.heartbeat);
+      const double size = std::hypot(held[0], held[2]);
+      CHECK(std::hypot(value[0] - held[0], value[2] - held[2]) <= std::max(0.1 * size, 0.02) + 1e-12);
+      CHECK(std::abs(value[4] - held[4]) <= std::max(0.1 * std::abs(held[4]), 5e-4) + 1e-12);
     }
-    saved += band.saved() / 20;
+    CHECK(band.count().error_max <= 1);
+    saved += band.count().saved() / 20;
   }
   MESSAGE("saved " << 100 * saved << " %");
   CHECK(saved >= 0.85);
+}
+
+TEST_CASE("deadband of poses: who goes on with what was sent is never off by more than the band") {
+  const wire::DeadbandOptions options;
+  wire::DeviceBand band(options, 1e-3);
+  DeviceMessage m;
+  wire::PoseRow received{0, 0, 0, 1, 0, 0, 0};
+  wire::SixRow velocity{};
+  double worst = 0, worst_turn = 0;
+  for (int k = 0; k < 10000; ++k) {
+    const double t = 1e-3 * k;
+    const Vec3 p(0.02 * std::sin(5 * t), 0.01 * std::cos(3 * t), 0.01 * std::sin(11 * t));
+    const Vec3 v(0.1 * std::cos(5 * t), -0.03 * std::sin(3 * t), 0.11 * std::cos(11 * t));
+    const double angle = 0.5 * std::sin(2 * t), rate = std::cos(2 * t);
+    const wire::PoseRow X{p.x(), p.y(), p.z(), std::cos(0.5 * angle), 0, std::sin(0.5 * angle), 0};
+    const wire::SixRow V{v.x(), v.y(), v.z(), 0, rate, 0};
+    received = wire::predict_pose(received, velocity, 1e-3);
+    if (band.take(X, V, {}, 0)) received = X, velocity = V;
+    worst = std::max(worst, (Vec3(received[0], received[1], received[2]) - p).norm());
+    const Quat q(X[3], X[4], X[5], X[6]), r(received[3], received[4], received[5], received[6]);
+    worst_turn = std::max(worst_turn, q.angularDistance(r));
+  }
+  CHECK(worst <= options.position_band * (1 + 1e-6));
+  CHECK(worst_turn <= options.angle_band * (1 + 1e-3));
+  CHECK(worst > 0.5 * options.position_band);
+  CHECK(band.count().saved() > 0.85);
+}
+
+TEST_CASE("deadband: what is discrete goes out at once, planes by their gap, and share 0 sends everything") {
+  wire::DeadbandOptions options;
+  const wire::PoseRow X{0, 0, 0.01, 1, 0, 0, 0};
+  wire::PlaneRow plane{7, {0, 0, 1}, {0, 0, 0}, {0, 0, -0.009}};  // a gap of 1 mm
+  wire::ToolBand band(options);
+  CHECK(band.take(X, {}, &plane, 1, 0));
+  CHECK_FALSE(band.take(X, {}, &plane, 1, 0));
+  plane.p[2] = -0.00009;  // 9 % of the gap
+  CHECK_FALSE(band.take(X, {}, &plane, 1, 0));
+  plane.p[2] = -0.00011;
+  CHECK(band.take(X, {}, &plane, 1, 0));
+  CHECK(band.take(X, {}, &plane, 1, 1));
+  plane.key = 8;
+  CHECK(band.take(X, {}, &plane, 1, 1));
+  CHECK(band.take(X, {}, nullptr, 0, 1));
+  options.share = 0;
+  wire::ToolBand all(options);
+  for (int k = 0; k < 10; ++k) CHECK(all.take(X, {}, nullptr, 0, 0));
+  CHECK(all.count().saved() == 0);
 }
 
 TEST_CASE(

@@ -6,8 +6,10 @@ namespace tactus::haptic {
 namespace {
 
 constexpr int kSweepsMax = 200;
-constexpr double kTauMin = 0.020;  // of planes that move, in contact [s]
-constexpr double kYieldMax = 0.5;  // planes move no faster than this in contact [m/s]
+constexpr double kTauMin = 0.020;    // of planes that move, in contact [s]
+constexpr double kYieldMax = 0.5;    // planes move no faster than this in contact [m/s]
+constexpr double kCreepTau = 0.030;  // friction's place goes to the server's [s]
+constexpr double kCorner = 1e-3;     // corners nearer than this are one that moved [m]
 
 void tangents(const Vec3& n, Vec3& t1, Vec3& t2) {
   const double sign = std::copysign(1.0, n.z()), a = -1.0 / (sign + n.z()), b = n.x() * n.y() * a;
@@ -24,6 +26,24 @@ void LocalModel::place(const Pose& X_WT) {
   count_ = 0;
 }
 
+// The plane of before that this one is: of the same pair, the nearest along the face it lies on. The tool's point marks
+// it where the face is the obstacle's, and the obstacle's where the face is the tool's.
+const LocalModel::Held* LocalModel::same_as(const Held& fresh) const {
+  const Held* best = nullptr;
+  double least = 1e300;
+  for (int i = 0; i < count_; ++i) {
+    const Held& old = held_[i];
+    if (old.plane.key / 8 != fresh.plane.key / 8 || old.plane.on_tool != fresh.plane.on_tool) continue;
+    if (old.plane.n_W.dot(fresh.plane.n_W) < 0.999) continue;
+    const double distance = fresh.plane.on_tool ? (old.plane.p_W - fresh.plane.p_W).squaredNorm()
+                                                : (old.plane.c_T - fresh.plane.c_T).squaredNorm();
+    if (distance >= least) continue;
+    best = &old;
+    least = distance;
+  }
+  return best;
+}
+
 // A plane that was known goes to where it is now; in contact those that move go there slowly (NOTES: tau = max(8 age,
 // 20 ms)), and all go there over the time that passed between the messages.
 void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
@@ -34,18 +54,17 @@ void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
     if (count == kPlanes) break;
     Held h;
     h.plane = plane;
-    h.offset = h.target = plane.n_W.dot(plane.p_W);
+    h.n_T = tool.X_WT.q.conjugate() * plane.n_W;
     h.tau = plane.moving ? std::max(8 * age, kTauMin) : 0;
-    for (int i = 0; i < count_; ++i) {
-      const Held& old = held_[i];
-      if (old.plane.key != plane.key || old.plane.n_W.dot(plane.n_W) < 0.999) continue;
-      std::copy(old.impulse, old.impulse + 3, h.impulse);
-      if (!contact_) break;
-      // The old plane as the new one sees it: same reference point.
-      h.offset = old.offset + (plane.n_W - old.plane.n_W).dot(plane.p_W);
-      break;
+    h.creep_tau = std::max(8 * age, kCreepTau);
+    if (const Held* old = same_as(h); old != nullptr) {
+      std::copy(old->impulse, old->impulse + 3, h.impulse);
+      const Vec3 moved = old->plane.p_W - plane.p_W;
+      // Another corner under the tool's face is not the same one moved.
+      const bool same = !plane.on_tool || moved.norm() < kCorner;
+      if (contact_) h.behind = old->behind + (same ? old->plane.n_W.dot(moved) : 0.0);
     }
-    h.rate = (h.target - h.offset) / std::max(interval, 1e-3);
+    h.rate = std::abs(h.behind) / std::max(interval, 1e-3);
     next[count++] = h;
   }
   held_ = next;
@@ -55,14 +74,14 @@ void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
 void LocalModel::move_planes(double period) {
   for (int i = 0; i < count_; ++i) {
     Held& h = held_[i];
-    double step = h.target - h.offset;
+    double step = -h.behind;
+    h.creep = period / (h.creep_tau + period);
     if (contact_) {
       if (h.tau > 0) step *= period / (h.tau + period);
-      const double most = std::max(std::abs(h.rate), h.tau > 0 ? kYieldMax : 0.0) * period;
+      const double most = std::min(std::max(h.rate, h.tau > 0 ? kYieldMax : 0.0), kYieldMax) * period;
       step = std::clamp(step, -most, most);
-      step = std::clamp(step, -kYieldMax * period, kYieldMax * period);
     }
-    h.offset += step;
+    h.behind += step;
   }
 }
 
@@ -81,12 +100,17 @@ void LocalModel::solve(const Motion& wish, const Gains& gains) {
   Motion d = wish;
   for (int i = 0; i < count_; ++i) {
     const Held& h = held_[i];
-    const Vec3 arm = X_WP_.q * h.plane.c_T;
+    const Vec3 n = h.plane.on_tool ? Vec3(X_WP_.q * h.n_T) : h.plane.n_W;
+    const Vec3 c = X_WP_.q * h.plane.c_T;
+    const double gap = n.dot(X_WP_.p + c - h.plane.p_W) - h.behind;
+    const Vec3 arm = h.plane.on_tool ? Vec3(h.plane.p_W + h.behind * n - X_WP_.p) : c;
     Vec3 t1, t2;
-    tangents(h.plane.n_W, t1, t2);
-    set_row(rows[i][0], h.plane.n_W, arm, h.plane.n_W.dot(X_WP_.p + arm) - h.offset, gains);
-    set_row(rows[i][1], t1, arm, 0, gains);
-    set_row(rows[i][2], t2, arm, 0, gains);
+    tangents(n, t1, t2);
+    set_row(rows[i][0], n, arm, gap, gains);
+    // Stuck, but not where the server's tool is stuck: it creeps there, or both would rest on friction of their own.
+    const Vec3 slip = h.creep * (X_WP_.p + c - h.plane.p_W);
+    set_row(rows[i][1], t1, arm, t1.dot(slip), gains);
+    set_row(rows[i][2], t2, arm, t2.dot(slip), gains);
     for (int k = 0; k < 3; ++k) {
       rows[i][k].force = h.plane.mu > 0 || k == 0 ? h.impulse[k] : 0;
       d.p += rows[i][k].force / gains.stiffness * rows[i][k].lin;
@@ -132,12 +156,16 @@ Wrench LocalModel::step(const Pose& X_WR, const Twist& V_WR, const Gains& gains,
   X_WP_.q = rotated(moved_.phi, X_WP_.q);
   if (!contact_) {
     X_WP_ = X_WR;
+    away_ = {};
     return {};
   }
   const Motion went = motion(before, X_WP_);
+  const double share = damping_share(period);
+  away_.v += share * (went.p / period - V_WR.v - away_.v);
+  away_.w += share * (went.phi / period - V_WR.w - away_.w);
   Wrench F;
-  F.force = gains.stiffness * (X_WP_.p - X_WR.p) + gains.damping * (went.p / period - V_WR.v);
-  F.torque = gains.turn_stiffness * turn(X_WR.q, X_WP_.q) + gains.turn_damping * (went.phi / period - V_WR.w);
+  F.force = gains.stiffness * (X_WP_.p - X_WR.p) + gains.damping * away_.v;
+  F.torque = gains.turn_stiffness * turn(X_WR.q, X_WP_.q) + gains.turn_damping * away_.w;
   return F;
 }
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "tactus/haptic/deadband.h"
+
 namespace tactus::haptic {
 namespace {
 
 constexpr std::uint32_t kToolLost = 8;  // proto ToolBit
+constexpr double kDampingShare = 0.9;   // of the device's own: above K T/2 at 0.72 of 2b/T (local_model.h)
 
 Vec3 cut(const Vec3& x, double limit, bool& acted) {
   const double length = x.norm();
@@ -51,13 +54,13 @@ Gains choose_gains(const Capabilities& c, double share) {
   Gains g;
   g.stiffness = c.damping > 0 ? passive_stiffness(c.damping, T, c.delay_s, share) : c.stiffness_max;
   if (c.stiffness_max > 0) g.stiffness = std::min(g.stiffness, c.stiffness_max);
-  g.damping = 0.2 * c.damping;
+  g.damping = kDampingShare * c.damping;
   if (c.damping_max > 0) g.damping = std::min(g.damping, c.damping_max);
   if (c.axes_actuated == 6) {
     g.turn_stiffness =
         c.turn_damping > 0 ? passive_stiffness(c.turn_damping, T, c.delay_s, share) : c.turn_stiffness_max;
     if (c.turn_stiffness_max > 0) g.turn_stiffness = std::min(g.turn_stiffness, c.turn_stiffness_max);
-    g.turn_damping = 0.2 * c.turn_damping;
+    g.turn_damping = kDampingShare * c.turn_damping;
   }
   return g;
 }
@@ -92,6 +95,11 @@ void Loop::stop(std::uint32_t bit, const char* why) {
   if (g.turn_stiffness > 0) X_WRest_.q = rotated(last_law_.torque / g.turn_stiffness, X_WR_.q);
 }
 
+// Samples that the deadband did not send since the one that is echoed: what they say is known.
+std::uint64_t Loop::held_back(const ToolMessage& tool) const {
+  return options_.deadband > 0 ? std::min(tool.age, out_.sample - tool.sample_echo) : 0;
+}
+
 void Loop::receive(const ToolMessage& tool) {
   if (tool.grip != grip_ || !engaged()) return;  // of an earlier engagement
   if (options_.mode == Mode::wave) playout_.push(tool.tick, out_.sample, tool.wave);
@@ -104,7 +112,7 @@ void Loop::receive(const ToolMessage& tool) {
   silent_s_ = 0;
   if ((tool.bits & kToolLost) != 0) stop(kLinkLost, "the server's watchdog let go: it had no word from here");
   if (tool.sample_echo > 0 && tool.sample_echo <= out_.sample)
-    round_trip_ = options_.period * static_cast<double>(out_.sample - tool.sample_echo);
+    round_trip_ = options_.period * static_cast<double>(out_.sample - tool.sample_echo - held_back(tool));
   const bool contact = local_.in_contact() || !last_law_.force.isZero(0);
   round_trip_peak_ = contact ? std::max(round_trip_peak_, round_trip_)
                              : std::max(round_trip_, round_trip_peak_ - 0.1 * options_.period);
@@ -164,6 +172,9 @@ void Loop::map() {
   X_WR_.q = (q * (X_DH_.q * X_anchor_D_.q.conjugate()) * q.conjugate()) * X_anchor_W_.q;
   X_WR_.q.normalize();
   V_WR_ = {options_.position_scale * (q * V_DH_.v), q * V_DH_.w};
+  const double share = damping_share(options_.period);
+  V_slow_.v += share * (V_WR_.v - V_slow_.v);
+  V_slow_.w += share * (V_WR_.w - V_slow_.w);
 }
 
 double Loop::share_by_age() const {
@@ -186,7 +197,9 @@ Wrench Loop::wave_law() {
     out_.wave[i] += T * u[i];
     out_.wave[3 + i] += T * ut[i];
   }
-  return {-b * V_WR_.v + s * v, -bt * V_WR_.w + st * w};
+  // The line echoes between the tool's end and the handle; an undamped hand would ring on it for seconds.
+  const double B = options_.local_damping, Bt = options_.turn_local_damping;
+  return {-(b + B) * V_WR_.v + s * v, -(bt + Bt) * V_WR_.w + st * w};
 }
 
 // What the hand should be given, in W, at the tool's scale.
@@ -197,7 +210,7 @@ Wrench Loop::law() {
     case Mode::direct: {
       const Wrench damped{options_.local_damping * V_WR_.v, options_.turn_local_damping * V_WR_.w};
       const bool touched = !tool_.F_T.force.isZero(0) || !tool_.F_T.torque.isZero(0);
-      return -1.0 * tool_.F_T - (touched ? 1.0 : 0.0) * damped;
+      return passive_hold(-1.0 * tool_.F_T, V_WR_, options_.deadband) - (touched ? 1.0 : 0.0) * damped;
     }
     case Mode::wave:
       return wave_law();
@@ -208,7 +221,7 @@ Wrench Loop::law() {
 Wrench Loop::rest_law() const {
   const Gains& g = options_.gains;
   const Motion away = motion(X_WR_, X_WRest_);
-  return {g.stiffness * away.p - g.damping * V_WR_.v, g.turn_stiffness * away.phi - g.turn_damping * V_WR_.w};
+  return {g.stiffness * away.p - g.damping * V_slow_.v, g.turn_stiffness * away.phi - g.turn_damping * V_slow_.w};
 }
 
 // Ramp, limits, slew, gate; W -> D.

@@ -10,6 +10,14 @@
 
 namespace tactus::haptic {
 
+// Dampers act on rates low-passed at 66 Hz. A sampled spring K gives energy like a damper of -K T/2, which the device's
+// own b covers at the hand but not at the motor; a damper of K T/2 covers it there, and at the Nyquist frequency,
+// where it would cost all of b (Colgate: b > K T/2 + B), the filter leaves a sixth of it.
+inline double damping_share(double period) {
+  constexpr double kTau = 2.4e-3;  // [s]
+  return period / (kTau + period);
+}
+
 class LocalModel {
  public:
   static constexpr int kPlanes = 12;
@@ -28,10 +36,11 @@ class LocalModel {
  private:
   struct Held {
     Plane plane;
-    double offset = 0, target = 0, rate = 0;  // n . p of the plane: now, to be reached, per second
-    double tau = 0;                           // of moving planes in contact [s]
-    double impulse[3] = {0, 0, 0};            // normal and tangential force, for the next start [N]
-    bool kept = false;
+    Vec3 n_T = Vec3::UnitZ();         // of a face of the tool
+    double behind = 0, rate = 0;      // where it still is along n, beyond where it is to be [m], [m/s]
+    double tau = 0;                   // of moving planes in contact [s]
+    double creep_tau = 1, creep = 0;  // of friction's place [s], share of the way in this period
+    double impulse[3] = {0, 0, 0};    // normal and tangential force, for the next start [N]
   };
   struct Row {
     Vec3 lin, ang;   // the row of the Jacobian
@@ -39,6 +48,7 @@ class LocalModel {
     double response = 0;
     double force = 0;
   };
+  const Held* same_as(const Held& fresh) const;
   void move_planes(double period);
   void solve(const Motion& wish, const Gains& gains);
   void set_row(Row& row, const Vec3& direction, const Vec3& arm, double gap, const Gains& gains) const;
@@ -48,6 +58,7 @@ class LocalModel {
   std::array<Held, kPlanes> held_;
   int count_ = 0;
   Motion moved_;  // of the proxy, found by solve()
+  Twist away_;    // rate of the proxy from the reference, low-passed
 };
 
 }  // namespace tactus::haptic

@@ -24,11 +24,13 @@ struct Plane {
   double v_n = 0;  // of the obstacle along n [m/s]
   double mu = 0;
   bool moving = false;
+  bool on_tool = false;  // the flat face is the tool's: n turns with the tool, p stays on the obstacle
 };
 
 struct ToolMessage {
   std::uint64_t tick = 0;
   std::uint64_t sample_echo = 0;  // newest device sample that the tick has used
+  std::uint64_t age = 0;          // ticks since that sample came: with a deadband no sign of a late link
   Pose X_WT;
   Twist V_WT;
   Wrench F_T;                    // of the coupling on the tool
