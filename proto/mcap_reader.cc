@@ -86,7 +86,6 @@ bool Reader::read_record() {
   Taker head(prefix);
   const auto op = head.number<std::uint8_t>();
   const auto length = head.number<std::uint64_t>();
-  if (op == 0) return fail("a record of kind 0");
   if (length > kRecordBytesMax)
     return fail("a record of " + number(length) + " bytes, expected at most " + number(kRecordBytesMax));
   if (!read_bytes(length, record_))
@@ -103,7 +102,8 @@ bool Reader::take_record(std::uint8_t op, std::string_view content) {
     case Op::schema:
     case Op::channel:
       return take_definition(op, content);
-    case Op::message:
+    case Op::message:  // no CRC stands for it before the end of the data: more likely a damaged record of another kind
+      if (chunks_ > 0) return fail("a message outside of the chunks");
       loose_ = content;
       return true;
     case Op::chunk:
@@ -112,10 +112,22 @@ bool Reader::take_record(std::uint8_t op, std::string_view content) {
       return take_attachment(content);
     case Op::data_end:
       return take_end(content);
-    case Op::footer:
-      return fail("a footer inside the data");
-    default:
-      return true;  // indexes and metadata: the data section's CRC holds for them
+    case Op::message_index: {
+      Taker taker(content);
+      taker.number<std::uint16_t>();
+      taker.take(taker.number<std::uint32_t>());
+      return taker.whole() || fail("a message index that does not decode");
+    }
+    case Op::metadata: {
+      Taker taker(content);
+      taker.text();
+      taker.text();
+      return taker.whole() || fail("metadata that do not decode");
+    }
+    case Op::header:
+      return offset_ == kMagic.size() || fail("a second header");
+    default:  // private kinds, too: a chunk whose kind was damaged must not be passed over
+      return fail("a record of kind " + number(op) + ", which does not belong there");
   }
 }
 

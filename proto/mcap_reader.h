@@ -1,6 +1,7 @@
 // Reads any MCAP file message by message, in the order of the file, and checks what can be checked: magic, lengths, the
 // CRC of each chunk before a message of it is given out, of the data section, of attachments and of the summary. Up to
-// the first damage all is good; what follows it is not looked at. Of a file that was cut off all whole chunks are read.
+// the first damage all is good; what follows it is not looked at. A file has its messages in chunks, or has no chunks.
+// Of a file that was cut off all whole chunks are read.
 #pragma once
 
 #include <cstdint>

@@ -265,9 +265,12 @@ void RecordDesk::report(v1::Statistics& out) const {
 }
 
 void RecordDesk::serve(const Exchange& x, const v1::Request& request) {
-  if (request.has_save_black_box()) return save(x, request.save_black_box());
-  if (request.has_start_recording()) return start_recording(x, request.start_recording());
-  stop_recording(x);
+  if (request.has_save_black_box())
+    save(x, request.save_black_box());
+  else if (request.has_start_recording())
+    start_recording(x, request.start_recording());
+  else if (request.has_stop_recording())
+    stop_recording(x);
 }
 
 void RecordDesk::save(const Exchange& x, const v1::SaveBlackBox& request) {

@@ -43,7 +43,7 @@ class RecordDesk {
   // A fault has latched: a file, unless one was just written.
   void latched(const std::string& reason);
   void report(v1::Statistics& out) const;
-  // A black box or a recording that a client asks for.
+  // SaveBlackBox, StartRecording, StopRecording.
   void serve(const Exchange& x, const v1::Request& request);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 // Of what is passive (2b/T of Colgate & Schenkel; b / (T/2 + delay)): the rest is for what is not known of the device.
 constexpr double kShare = 0.72;
-constexpr double kDampingShare = 0.2;
+constexpr double kDampingShare = 0.9;  // low-passed by the client (clients/haptic, local_model.h)
 constexpr double kWaveImpedance = 14, kTurnImpedance = 0.014;
 
 // Round trip up to which the server's own coupling is stiffer than waves are (clients/haptic/README.md) [s].

@@ -160,8 +160,7 @@ void Recorder::take_now() {
 
 void Recorder::drain() {
   if (stream_ != nullptr && stream_->ended()) end_stream(true);  // it could not be written any more
-  std::unique_lock<std::mutex> ring;
-  if (stream_ != nullptr) ring = stream_->lock();
+  if (stream_ != nullptr) ring_lock_ = stream_->lock();
   const bool lost = std::exchange(rows_lost_seen_, rows_lost()) != rows_lost();
   RecordRow gap;  // the rows before it, or some of them, came before the gap, those after it later
   gap.kind = RecordRow::Kind::lost;
@@ -184,6 +183,7 @@ void Recorder::drain() {
     if (stream_ != nullptr) kept_all = stream_->ring().append(kind, time_, {bytes}) && kept_all;
     if (!kept_all) waiting_lost_.add();
   }
+  if (ring_lock_.owns_lock()) ring_lock_.unlock();
 }
 
 void Recorder::drain_rows() {

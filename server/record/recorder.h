@@ -150,6 +150,7 @@ class Recorder {
   std::optional<Course> course_;                                 // a recording was asked for
   std::unique_ptr<OutFile> opened_;                              // its file, before the first scene
   std::unique_ptr<RecordStream> stream_, ended_stream_;
+  std::unique_lock<std::mutex> ring_lock_;                       // of stream_, during drain()
   std::uint64_t stream_rows_lost_ = 0, stream_states_lost_ = 0;  // before it
   std::function<void(const Saved&)> stopped_;
   std::mutex stopped_mutex_;  // stopped_

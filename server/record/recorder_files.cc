@@ -76,6 +76,7 @@ std::string Recorder::begin_stream(std::unique_ptr<OutFile> file, BlackBox ring)
 void Recorder::end_stream(bool for_good) {
   if (for_good) course_.reset();
   if (stream_ == nullptr) return;
+  if (ring_lock_.owns_lock()) ring_lock_.unlock();  // amid a drain()
   v1::RecordEnd lost;
   lost.set_rows_lost(rows_lost() - stream_rows_lost_);
   lost.set_states_lost(feed_.states_lost.read() - stream_states_lost_);

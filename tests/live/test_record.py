@@ -274,3 +274,17 @@ def test_the_last_seconds_in_lockstep_lose_nothing(make_server, run_program, tmp
     assert (recording.end.states_lost, recording.end.rows_lost, recording.end.bytes_overtaken) == (0, 0, 0)
     result = replayed(run_program, path)
     assert result["identical"] and result["adoptions"] == 300, result
+
+
+def test_a_new_scene_amid_a_recording_goes_on_in_a_file_of_its_own(make_server, run_program, tmp_path):
+    path = tmp_path / "run.mcap"
+    server = make_server("--record", path).start()
+    with server.connect(name="owner") as client:
+        command_at_random(client, ["block"], 0.6)
+        client.load("pile", n=8)
+        time.sleep(0.8)
+    assert server.terminate() == 0
+    for file, scene in ((path, "live"), (tmp_path / "run-2.mcap", "pile")):
+        assert tactus.record.read(file).header.scene_name == scene
+        result = replayed(run_program, file)
+        assert result["identical"] and result["states"] > 100, result

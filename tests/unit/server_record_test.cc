@@ -181,7 +181,7 @@ TEST_CASE("a recorder's file holds what was fed, in order, and a new scene begin
   Folder folder;
   record::RecordOptions options;
   options.folder = (folder.path / "deep" / "er").string();
-  options.memory_bytes = 1 << 20;
+  options.memory_bytes = 16 << 20;
   RecordFeed feed(4, 1024, 0);
   record::Recorder recorder(options, feed);
   REQUIRE(recorder.start(-1));

@@ -361,4 +361,6 @@ TEST_CASE("server_slow: rates become whole ticks; one above the tick's is refuse
   CHECK_THROWS_WITH_AS(require_rate("model.lcp.rate_hz", 1001, 1e-3),
                        "model.lcp.rate_hz: found 1001, expected above 0 and at most 1000, the scene's ticks a second",
                        InputError);
+  CHECK_THROWS_AS(require_rate("model.st.rate_hz", std::nan(""), 1e-3), InputError);
+  CHECK_THROWS_AS(require_rate("model.st.rate_hz", 1e300, 1e-3), InputError);
 }

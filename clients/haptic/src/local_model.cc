@@ -156,12 +156,16 @@ Wrench LocalModel::step(const Pose& X_WR, const Twist& V_WR, const Gains& gains,
   X_WP_.q = rotated(moved_.phi, X_WP_.q);
   if (!contact_) {
     X_WP_ = X_WR;
+    away_ = {};
     return {};
   }
   const Motion went = motion(before, X_WP_);
+  const double share = damping_share(period);
+  away_.v += share * (went.p / period - V_WR.v - away_.v);
+  away_.w += share * (went.phi / period - V_WR.w - away_.w);
   Wrench F;
-  F.force = gains.stiffness * (X_WP_.p - X_WR.p) + gains.damping * (went.p / period - V_WR.v);
-  F.torque = gains.turn_stiffness * turn(X_WR.q, X_WP_.q) + gains.turn_damping * (went.phi / period - V_WR.w);
+  F.force = gains.stiffness * (X_WP_.p - X_WR.p) + gains.damping * away_.v;
+  F.torque = gains.turn_stiffness * turn(X_WR.q, X_WP_.q) + gains.turn_damping * away_.w;
   return F;
 }
 

@@ -8,6 +8,7 @@ namespace tactus::haptic {
 namespace {
 
 constexpr std::uint32_t kToolLost = 8;  // proto ToolBit
+constexpr double kDampingShare = 0.9;   // of the device's own: above K T/2 at 0.72 of 2b/T (local_model.h)
 
 Vec3 cut(const Vec3& x, double limit, bool& acted) {
   const double length = x.norm();
@@ -53,13 +54,13 @@ Gains choose_gains(const Capabilities& c, double share) {
   Gains g;
   g.stiffness = c.damping > 0 ? passive_stiffness(c.damping, T, c.delay_s, share) : c.stiffness_max;
   if (c.stiffness_max > 0) g.stiffness = std::min(g.stiffness, c.stiffness_max);
-  g.damping = 0.2 * c.damping;
+  g.damping = kDampingShare * c.damping;
   if (c.damping_max > 0) g.damping = std::min(g.damping, c.damping_max);
   if (c.axes_actuated == 6) {
     g.turn_stiffness =
         c.turn_damping > 0 ? passive_stiffness(c.turn_damping, T, c.delay_s, share) : c.turn_stiffness_max;
     if (c.turn_stiffness_max > 0) g.turn_stiffness = std::min(g.turn_stiffness, c.turn_stiffness_max);
-    g.turn_damping = 0.2 * c.turn_damping;
+    g.turn_damping = kDampingShare * c.turn_damping;
   }
   return g;
 }
@@ -171,6 +172,9 @@ void Loop::map() {
   X_WR_.q = (q * (X_DH_.q * X_anchor_D_.q.conjugate()) * q.conjugate()) * X_anchor_W_.q;
   X_WR_.q.normalize();
   V_WR_ = {options_.position_scale * (q * V_DH_.v), q * V_DH_.w};
+  const double share = damping_share(options_.period);
+  V_slow_.v += share * (V_WR_.v - V_slow_.v);
+  V_slow_.w += share * (V_WR_.w - V_slow_.w);
 }
 
 double Loop::share_by_age() const {
@@ -193,7 +197,9 @@ Wrench Loop::wave_law() {
     out_.wave[i] += T * u[i];
     out_.wave[3 + i] += T * ut[i];
   }
-  return {-b * V_WR_.v + s * v, -bt * V_WR_.w + st * w};
+  // The line echoes between the tool's end and the handle; an undamped hand would ring on it for seconds.
+  const double B = options_.local_damping, Bt = options_.turn_local_damping;
+  return {-(b + B) * V_WR_.v + s * v, -(bt + Bt) * V_WR_.w + st * w};
 }
 
 // What the hand should be given, in W, at the tool's scale.
@@ -215,7 +221,7 @@ Wrench Loop::law() {
 Wrench Loop::rest_law() const {
   const Gains& g = options_.gains;
   const Motion away = motion(X_WR_, X_WRest_);
-  return {g.stiffness * away.p - g.damping * V_WR_.v, g.turn_stiffness * away.phi - g.turn_damping * V_WR_.w};
+  return {g.stiffness * away.p - g.damping * V_slow_.v, g.turn_stiffness * away.phi - g.turn_damping * V_slow_.w};
 }
 
 // Ramp, limits, slew, gate; W -> D.

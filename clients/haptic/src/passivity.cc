@@ -8,7 +8,7 @@ void Gate::add(const Wrench& held, const Motion& moved) {
   bank_ -= work(held, moved);
   const bool quiet = held.force.isZero(0) && held.torque.isZero(0);
   quiet_s_ = quiet ? quiet_s_ + o_.period : 0;
-  if (quiet_s_ > o_.forget_s + round_trip_) bank_ = 0;
+  if (quiet_s_ > o_.forget_s + round_trip_) bank_ = o_.allowance;
 }
 
 // The bound for s times the wanted wrench: a s + b s^2 <= bank, with a = power and what the estimate may miss, b = what

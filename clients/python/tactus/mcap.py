@@ -9,6 +9,8 @@ from typing import NamedTuple
 MAGIC = b"\x89MCAP0\r\n"
 RECORD_BYTES_MAX = 64 << 20
 SCHEMA, CHANNEL, MESSAGE, CHUNK, ATTACHMENT, DATA_END, FOOTER = 3, 4, 5, 6, 9, 15, 2
+HEADER, MESSAGE_INDEX, METADATA = 1, 7, 12
+DATA_SECTION = (HEADER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, ATTACHMENT, METADATA, DATA_END)
 FOOTER_BYTES = 20
 
 
@@ -57,7 +59,7 @@ def _unzstd(data, size):
 class _Reader:
     def __init__(self, data):
         self.data, self.offset = memoryview(data), 0
-        self.schemas, self.channels = {}, {}
+        self.schemas, self.channels, self.chunks = {}, {}, 0
 
     def fail(self, what):
         raise Damage(f"at byte {self.offset}: {what}")
@@ -135,8 +137,8 @@ class _Reader:
             if len(data) - at < 9:
                 self.fail("cut off: the file ends without a summary")
             op, length = struct.unpack_from("<BQ", data, at)
-            if op in (0, FOOTER):
-                self.fail("a footer inside the data" if op else "a record of kind 0")
+            if op not in DATA_SECTION or (op == HEADER and at != len(MAGIC)):
+                self.fail(f"a record of kind {op}, which does not belong there")
             if length > RECORD_BYTES_MAX:
                 self.fail(f"a record of {length} bytes, expected at most {RECORD_BYTES_MAX}")
             content = data[at + 9 : at + 9 + length]
@@ -146,11 +148,18 @@ class _Reader:
                 if op in (SCHEMA, CHANNEL):
                     self.define(op, content)
                 elif op == MESSAGE:
+                    if self.chunks:  # no CRC stands for it before the end of the data
+                        self.fail("a message outside of the chunks")
                     yield self.message(content)
                 elif op == CHUNK:
+                    self.chunks += 1
                     yield from self.in_chunk(self.chunk(content))
                 elif op == ATTACHMENT and zlib.crc32(content[:-4]) != struct.unpack("<I", content[-4:])[0]:
                     self.fail("an attachment whose CRC-32 is not that of its bytes")
+                elif op == MESSAGE_INDEX:
+                    _, size = struct.unpack_from("<HI", content)
+                    if size + 6 != length:
+                        self.fail("a message index that does not decode")
                 elif op == DATA_END:
                     (crc,) = struct.unpack("<I", content)
                     if crc and zlib.crc32(data[:at]) != crc:

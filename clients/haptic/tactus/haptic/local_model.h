@@ -10,6 +10,14 @@
 
 namespace tactus::haptic {
 
+// Dampers act on rates low-passed at 66 Hz. A sampled spring K gives energy like a damper of -K T/2, which the device's
+// own b covers at the hand but not at the motor; a damper of K T/2 covers it there, and at the Nyquist frequency,
+// where it would cost all of b (Colgate: b > K T/2 + B), the filter leaves a sixth of it.
+inline double damping_share(double period) {
+  constexpr double kTau = 2.4e-3;  // [s]
+  return period / (kTau + period);
+}
+
 class LocalModel {
  public:
   static constexpr int kPlanes = 12;
@@ -50,6 +58,7 @@ class LocalModel {
   std::array<Held, kPlanes> held_;
   int count_ = 0;
   Motion moved_;  // of the proxy, found by solve()
+  Twist away_;    // rate of the proxy from the reference, low-passed
 };
 
 }  // namespace tactus::haptic

@@ -45,7 +45,7 @@ struct LoopOptions {
   double turn_speed_max = 60;    // [rad/s]
   double mass = 0, inertia = 0;  // of the handle, for the gate
   double damping = 0;            // of the device: gains by age
-  double local_damping = 5;      // direct mode [N s/m]
+  double local_damping = 5;      // direct and wave mode [N s/m]
   double turn_local_damping = 5e-3;
   double wave_impedance = 14, turn_impedance = 0.014;
   double deadband = 0;        // share of the received wrench's deadband: hold by the passive rule; 0: none
@@ -55,7 +55,8 @@ struct LoopOptions {
 // Stiffness that is passive with a device of damping b, a delay from reading to force, period T: 2b/T of Colgate &
 // Schenkel 1997, b / (T/2 + delay) with delay. At the handle; share: how much of it is used.
 double passive_stiffness(double damping, double period, double delay, double share = 1);
-// Gains for a device, at the handle: share of what is passive, damping 0.2 b; never more than its capabilities say.
+// Gains for a device, at the handle: share of what is passive, damping 0.9 b, low-passed; never more than its
+// capabilities say.
 Gains choose_gains(const Capabilities& device, double share = 0.72);
 
 class Loop {
@@ -110,7 +111,7 @@ class Loop {
   std::uint32_t bits_ = 0, grip_ = 0;
   std::string reason_;
   Pose X_DH_, X_anchor_D_, X_anchor_W_, X_WR_;
-  Twist V_DH_, V_WR_;
+  Twist V_DH_, V_WR_, V_slow_;  // V_slow_: low-passed
   bool seen_ = false, anchored_ = false, has_tool_ = false;
   ToolMessage tool_;
   DeviceMessage out_;

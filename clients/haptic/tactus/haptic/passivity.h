@@ -34,14 +34,15 @@ class Ledger {
 class Gate {
  public:
   struct Options {
-    double period = 1e-3;      // T [s]
-    double speed = 2e-3;       // v0: what a velocity estimate may miss [m/s]
-    double turn_speed = 0.05;  // the same [rad/s]
-    double mass = 0;           // of the handle: how far a force gets it going within the period; 0: not known
-    double inertia = 0;        // [kg m^2]
-    double forget_s = 0.060;   // without force for so long, plus the round trip: the bank is emptied
+    double period = 1e-3;       // T [s]
+    double speed = 2e-3;        // v0: what a velocity estimate may miss [m/s]
+    double turn_speed = 0.05;   // the same [rad/s]
+    double mass = 0;            // of the handle: how far a force gets it going within the period; 0: not known
+    double inertia = 0;         // [kg m^2]
+    double forget_s = 0.060;    // without force for so long, plus the round trip: the bank is set back to the allowance
+    double allowance = 0.3e-3;  // what may be given out and never taken in [J]: less chatter at the end of a release
   };
-  explicit Gate(const Options& options) : o_(options) {}
+  explicit Gate(const Options& options) : o_(options), bank_(options.allowance) {}
 
   void add(const Wrench& held, const Motion& moved);
   // What the world says it gives by itself (robots, motors): may be given out, too.
