@@ -64,6 +64,9 @@ void ToolCoupling::engage(const ToolSettings& settings, const Model& model, cons
   ramp_in_left_ = settings_.ramp_in_ticks;
   ramp_left_ = settings_.ramp_ticks;
   share_ = 1;
+  X_WT_last_ = X_WR_;
+  forgiven_ = 0;
+  quiet_ticks_ = 0;
   report_ = {};
 }
 
@@ -172,7 +175,8 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   const SpatialVelocity V_WB = body_velocity(model, state, settings_.body);
   report_.X_WT = X_WB * settings_.X_BT;
   report_.V_WT = {V_WB.w, V_WB.v + V_WB.w.cross(X_WB.q * settings_.X_BT.p)};
-  bits_ &= ~(kToolForceLimited | kToolSpeedLimited);
+  bits_ &= ~(kToolForceLimited | kToolSpeedLimited | kToolGateActed);
+  settle();
   if (input != nullptr && engaged()) input_ = *input;
   watch(input != nullptr);
   if (idle()) return rest();
@@ -195,7 +199,9 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   report_.scale = settings_.gains.stiffness > 0 ? g.stiffness / settings_.gains.stiffness : 0.0;
   report_.stored = 0.5 * g.stiffness * (X_WR_.p - report_.X_WT.p).squaredNorm() +
                    g.turn_stiffness * turn_energy(report_.X_WT.q, X_WR_.q);
-  account(before, F, h);
+  account(before, F);
+  if (slow_ticks == 0 && settings_.mode != ToolMode::wave) gate(F, h);
+  send_wave(F);
   SpatialForce out = F;
   out.torque += (report_.X_WT.p - X_WB * body.p_BBcm).cross(F.force);
   if (settings_.carry_weight && body.mode == BodyMode::free) out.force -= body.mass * body.gravity_scale * gravity_W;
@@ -212,7 +218,37 @@ SpatialForce ToolCoupling::rest() noexcept {
   return {};
 }
 
-void ToolCoupling::account(const Pose& before, const SpatialForce& F, double h) noexcept {
+// The force of the tick before acted while the tool moved so: in this order, or the sign of what a sampled spring
+// gives is lost.
+void ToolCoupling::settle() noexcept {
+  const SpatialForce& F = report_.F_T_W;
+  report_.tool_work +=
+      F.force.dot(report_.X_WT.p - X_WT_last_.p) + F.torque.dot(small_turn(X_WT_last_.q, report_.X_WT.q));
+  report_.declared = std::max(report_.declared, -report_.tool_work);
+  X_WT_last_ = report_.X_WT;
+}
+
+// Not for waves, whose port is passive by itself, nor while the tool gets what the hand is given (slow models).
+// The gate of the server's port: a force that drives the tool may give what the reference has put in, and an allowance.
+// The ledger starts anew after 60 quiet ticks: what was put in long ago is no bank.
+void ToolCoupling::gate(SpatialForce& F, double h) noexcept {
+  constexpr double kAllowance = 0.5e-3;  // [J]
+  constexpr double kQuiet = 1e-6;        // in the spring [J]
+  quiet_ticks_ = report_.stored < kQuiet ? quiet_ticks_ + 1 : 0;
+  if (quiet_ticks_ > 60) forgiven_ = report_.tool_work + report_.stored - report_.reference_work;
+  const double driving = h * (F.force.dot(report_.V_WT.v) + F.torque.dot(report_.V_WT.w));
+  // What this tick gives is taken from the spring, unless nothing is left to take.
+  const double most = kAllowance + report_.stored - report_.created;
+  if (driving <= 0 || driving <= most) return;
+  const double scale = std::max(0.0, most / driving);
+  F.force *= scale;
+  F.torque *= scale;
+  report_.F_T_W = F;
+  bits_ |= kToolGateActed;
+  report_.bits = bits_;
+}
+
+void ToolCoupling::account(const Pose& before, const SpatialForce& F) noexcept {
   report_.F_T_W = F;
   report_.X_WR = X_WR_;
   report_.bits = bits_;
@@ -221,8 +257,10 @@ void ToolCoupling::account(const Pose& before, const SpatialForce& F, double h) 
   const Vec3 step = X_WR_.p - before.p, turned = small_turn(before.q, X_WR_.q);
   const ToolGains g = gains_now();
   report_.reference_work += (F.force - 0.5 * g.stiffness * step).dot(step) + F.torque.dot(turned);
-  report_.tool_work += h * (F.force.dot(report_.V_WT.v) + F.torque.dot(report_.V_WT.w));
-  report_.declared = std::max(report_.declared, -report_.tool_work);
+  report_.created = report_.tool_work + report_.stored - report_.reference_work - forgiven_;
+}
+
+void ToolCoupling::send_wave(const SpatialForce& F) noexcept {
   const double b = settings_.wave_impedance, bt = settings_.turn_impedance;
   report_.wave_v = (b * V_WR_.v - F.force) / std::sqrt(2 * b);
   report_.wave_w = (bt * V_WR_.w - F.torque) / std::sqrt(2 * bt);

@@ -55,6 +55,7 @@ inline constexpr std::uint32_t kToolSpeedLimited = 32;   // the reference was mo
 inline constexpr std::uint32_t kToolSwept = 64;          // the swept test held the tool back
 inline constexpr std::uint32_t kToolGainsLimited = 128;  // the gains asked for were beyond what the body bears
 inline constexpr std::uint32_t kToolDoubted = 256;       // the hand is said to get more than was granted
+inline constexpr std::uint32_t kToolGateActed = 512;     // the server port's gate cut what would have given energy
 
 struct ToolReport {
   Pose X_WT, X_WR;
@@ -68,6 +69,7 @@ struct ToolReport {
   double stored = 0;          // in the spring [J]
   double reference_work = 0;  // put in by the reference's motion, since engaged [J]
   double tool_work = 0;       // given to the tool, since engaged [J]
+  double created = 0;         // given to the tool or stored, and put in by nobody: above 0 the coupling itself gave [J]
   double declared = 0;        // taken from the world, at most so far: an active scene's input [J]
 };
 
@@ -109,7 +111,10 @@ class ToolCoupling {
   void play_wave(const ToolGains& gains, double h) noexcept;
   [[nodiscard]] ToolGains gains_now() const noexcept;
   [[nodiscard]] SpatialForce slow_force(const Body& body, double delay) const noexcept;
-  void account(const Pose& before, const SpatialForce& spring, double h) noexcept;
+  void account(const Pose& before, const SpatialForce& spring) noexcept;
+  void send_wave(const SpatialForce& F) noexcept;
+  void settle() noexcept;
+  void gate(SpatialForce& F, double h) noexcept;
 
   ToolSettings settings_;
   ToolGains asked_;  // settings_.gains before what the body bears
@@ -120,6 +125,9 @@ class ToolCoupling {
   std::uint64_t silent_ticks_ = 0;
   std::uint32_t ramp_left_ = 0, ramp_in_left_ = 0;
   double share_ = 1;
+  Pose X_WT_last_;       // of the tick before, under the force held since
+  double forgiven_ = 0;  // of created, at the last quiet moment [J]
+  std::uint32_t quiet_ticks_ = 0;
   ToolReport report_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "server/realtime/tool_desk.h"
 #include "server/solver/slow_ticker.h"
+#include "tactus/haptic/deadband.h"
 #include "tactus/haptic/loop.h"
 #include "tactus/haptic/virtual_device.h"
 #include "tests/support/random.h"
@@ -79,6 +80,7 @@ inline haptic::ToolMessage to_message(const ToolRow& row, std::uint64_t tick) {
   const ToolReport& r = row.report;
   m.tick = tick;
   m.sample_echo = row.device.sample;
+  m.age = r.input_age_ticks;
   m.X_WT = {r.X_WT.q, r.X_WT.p};
   m.V_WT = {r.V_WT.v, r.V_WT.w};
   m.F_T = {r.F_T_W.force, r.F_T_W.torque};
@@ -103,6 +105,7 @@ struct RigOptions {
   double reach = 0.05;
   std::uint64_t seed = 1;
   bool server_paused = false;
+  double deadband = 0;  // share; 0: every message is sent
 };
 
 class HapticRig {
@@ -113,6 +116,8 @@ class HapticRig {
         world(the_world),
         device(options.mechanism, options.hand),
         loop(options.loop),
+        device_band({options.deadband}, options.mechanism.period),
+        tool_band({options.deadband}),
         up_(options.up, 2 * options.seed + 11),
         down_(options.down, 2 * options.seed + 12) {
     desk.attach(0, options.tool, options.reach);
@@ -125,10 +130,10 @@ class HapticRig {
     down_.take(now, [&](const haptic::ToolMessage& m) { loop.receive(m); });
     force = loop.step(reading);
     device.write(force);
-    up_.send(loop.message(), now);
+    if (device_band.take(loop.message())) up_.send(loop.message(), now);
     up_.take(now, [&](const haptic::DeviceMessage& m) { desk.take(to_row(m), world.state().tick); });
     desk.apply(world, slow != nullptr ? slow->solver()->ticks() : 0);
-    if (!desk.rows().empty()) down_.send(to_message(desk.rows()[0], world.state().tick), now);
+    if (!desk.rows().empty() && take(desk.rows()[0])) down_.send(to_message(desk.rows()[0], world.state().tick), now);
     if (slow != nullptr) {
       slow->step(world, Meet::wait, Meet::wait, true);
     } else {
@@ -147,11 +152,33 @@ class HapticRig {
   haptic::VirtualDevice device;
   haptic::Loop loop;
   ToolDesk desk;
+  haptic::DeviceDeadband device_band;
+  wire::ToolBand tool_band;
   haptic::Wrench force;
   SlowTicker* slow = nullptr;  // moves the world, if there is one
   int now = 0;
 
  private:
+  // Of the coupling's wrench and the planes, what the mode uses.
+  bool take(const ToolRow& row) {
+    const Pose& X = row.report.X_WT;
+    const SpatialForce& F = row.report.F_T_W;
+    const bool local = row.mode == ToolMode::local;
+    wire::SixRow wrench{};
+    if (!local) wrench = {F.force.x(), F.force.y(), F.force.z(), F.torque.x(), F.torque.y(), F.torque.z()};
+    std::array<wire::PlaneRow, kToolPlanes> planes{};
+    for (std::uint32_t i = 0; i < row.plane_count; ++i) {
+      const ToolPlane& p = row.planes[i];
+      planes[i] = {p.key,
+                   {p.nhat_W.x(), p.nhat_W.y(), p.nhat_W.z()},
+                   {p.p_W.x(), p.p_W.y(), p.p_W.z()},
+                   {p.c_T.x(), p.c_T.y(), p.c_T.z()}};
+    }
+    constexpr std::uint32_t kFlickering = kToolForceLimited | kToolSpeedLimited | kToolSwept;
+    const std::uint64_t discrete = (std::uint64_t{row.grip} << 32) | (row.report.bits & ~kFlickering);
+    return tool_band.take({X.p.x(), X.p.y(), X.p.z(), X.q.w(), X.q.x(), X.q.y(), X.q.z()}, wrench, planes.data(),
+                          local ? row.plane_count : 0, discrete);
+  }
   SimLink<haptic::DeviceMessage> up_;
   SimLink<haptic::ToolMessage> down_;
 };
