@@ -49,9 +49,11 @@ struct RecordRow {
 };
 
 struct RecordFeed {
+  static constexpr std::size_t kStates =
+      32;  // ticks that the recorder may be away; with 8 a loaded machine lost 7 in 8,000
   // rows: for the time that the recorder may be away.
   RecordFeed(std::uint32_t bodies, std::uint32_t row_capacity, std::uint32_t ticks_per_hash)
-      : states(bodies, 0), rows(row_capacity), hash_every(ticks_per_hash) {}
+      : states(bodies, 0, kStates), rows(row_capacity), hash_every(ticks_per_hash) {}
 
   StateRing states;                           // tick -> recorder; without contacts and shadow
   Ring<RecordRow> rows;                       // tick -> recorder

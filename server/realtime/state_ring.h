@@ -17,7 +17,7 @@ class StateRing {
   static constexpr std::size_t kSlots = 8;
   static constexpr std::size_t kSensorValuesPerBody = 8;  // readings beyond this are not published
 
-  StateRing(std::uint32_t bodies, std::uint32_t contacts) : slots_(kSlots) {
+  StateRing(std::uint32_t bodies, std::uint32_t contacts, std::size_t slots = kSlots) : slots_(slots) {
     for (StateSlot& slot : slots_) {
       slot.pose.resize(7 * static_cast<std::size_t>(bodies));
       slot.velocity.resize(6 * static_cast<std::size_t>(bodies));
@@ -33,8 +33,8 @@ class StateRing {
   // Producer: the slot to fill, or null when all are taken. commit() hands it over.
   StateSlot* begin_write() noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
-    if (head - tail_.load(std::memory_order_acquire) == kSlots) return nullptr;
-    return &slots_[head % kSlots];
+    if (head - tail_.load(std::memory_order_acquire) == slots_.size()) return nullptr;
+    return &slots_[head % slots_.size()];
   }
   void commit() noexcept { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
@@ -42,7 +42,7 @@ class StateRing {
   const StateSlot* begin_read() noexcept {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (tail == head_.load(std::memory_order_acquire)) return nullptr;
-    return &slots_[tail % kSlots];
+    return &slots_[tail % slots_.size()];
   }
   void release() noexcept { tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 

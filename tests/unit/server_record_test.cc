@@ -241,7 +241,7 @@ TEST_CASE("what finds no room is counted, and said in the file") {
   RecordFeed feed(4, 16, 0);
   record::Recorder recorder(options, feed);  // its threads do not run yet: nobody empties the rings
   recorder.begin(header_of(5));
-  for (std::uint64_t tick = 1; tick <= 10; ++tick) {
+  for (std::uint64_t tick = 1; tick <= RecordFeed::kStates + 2; ++tick) {
     if (feed.states.begin_write() == nullptr)
       feed.states_lost.add();
     else
