@@ -107,7 +107,8 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
     ok = parse_word(value, kLcpDrifts, next.lcp_drift);
   } else if (key == "friction_directions") {
     double n = 0;
-    ok = parse_numbers(value, &n, 1) && (n == 0 || (n >= 4 && n <= kConeDirectionsMax && std::fmod(n, 2) == 0));
+    const bool round = value == "round";
+    ok = round || (parse_numbers(value, &n, 1) && n >= 4 && n <= kConeDirectionsMax && std::fmod(n, 2) == 0);
     if (ok) next.friction_directions = static_cast<std::uint32_t>(n);
   } else if (key == "detection_distance_m") {
     ok = parse_numbers(value, &next.detection_distance, 1) && next.detection_distance >= 0 &&
@@ -155,7 +156,7 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
           {"impact_epsilon_m_per_s", number(p.impact_epsilon)},
           {"overlap_relax_time_s", number(p.overlap_relax_time)},
           {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)},
-          {"friction_directions", number(p.friction_directions)},
+          {"friction_directions", p.friction_directions == 0 ? "round" : number(p.friction_directions)},
           {"detection_distance_m", number(p.detection_distance)},
           {"lcp_friction", std::string(kLcpFrictions[static_cast<std::size_t>(p.lcp_friction)])},
           {"lcp_method", std::string(kForceMethods[static_cast<std::size_t>(p.lcp_method)])},

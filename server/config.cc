@@ -7,6 +7,7 @@
 #include <asio/ip/address.hpp>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <system_error>
 #include <type_traits>
@@ -48,6 +49,9 @@ void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
                               {"black_box.memory_bytes", &o.memory_bytes, 1 << 20, 17179869184.0},
                               {"black_box.files", &o.files, 0, 1e6},
                               {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
+                              {"record.folder", &o.record_folder},
+                              {"record.state_hz", &o.record_state_hz, 0.001, 10000},
+                              {"record.ring_bytes", &o.stream_bytes, 1 << 20, 17179869184.0},
                           });
 }
 
@@ -114,6 +118,8 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"web.port", &n.web.port, 0, 65535},
       {"web.directory", &n.web.directory},
       {"web.allowed_origins", &n.web.allowed_origins},
+      {"web.foxglove", &n.web.foxglove},
+      {"web.metrics", &n.web.metrics},
       {"web.connections", &n.web.connections, 1, 1000},
       {"web.silence_s", &n.web.silence_s, 2, 3600},
       {"web.stall_s", &n.web.stall_s, 1, 3600},
@@ -186,6 +192,14 @@ std::string known_keys(const std::vector<Key>& keys, const std::string& table) {
   return out;
 }
 
+std::string known_tables(const std::vector<Key>& keys) {
+  std::set<std::string> tables;
+  for (const Key& key : keys) tables.insert(key.name.substr(0, key.name.find('.')));
+  std::string out;
+  for (const std::string& table : tables) out += (out.empty() ? "" : ", ") + table;
+  return out;
+}
+
 // One table, and the tables in it.
 void read_table(const std::string& path, const std::string& table_name, const toml::table& table,
                 const std::vector<Key>& keys) {
@@ -215,9 +229,7 @@ void read_config(const std::string& path, ServerConfig& config) {
     const std::string table_name(table_key.str());
     const toml::table* table = table_node.as_table();
     if (table == nullptr || known_keys(keys, table_name).empty()) {
-      fail(path, table_node, table_name,
-           "unknown; expected the tables network, scene, realtime, limits, model, shadow, joints, link, black_box, "
-           "web, log");
+      fail(path, table_node, table_name, "unknown; expected the tables " + known_tables(keys));
     }
     read_table(path, table_name, *table, keys);
   }
@@ -288,6 +300,12 @@ void finish_config(ServerConfig& c) {
   }
   TACTUS_REQUIRE(
       known, "joints.missed_command: found '" + c.net.joint_missed + "', expected hold, extrapolate, ramp or brake");
+  const std::string& metrics = c.net.web.metrics;
+  TACTUS_REQUIRE(metrics == "off" || metrics == "loopback" || metrics == "all",
+                 "web.metrics: found '" + metrics + "', expected off, loopback or all");
+  const std::string& foxglove = c.net.web.foxglove;
+  TACTUS_REQUIRE(foxglove == "off" || foxglove == "auto" || foxglove == "open",
+                 "web.foxglove: found '" + foxglove + "', expected off, auto or open");
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;

@@ -38,8 +38,8 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_option("--duration-s", c.duration_s, "Stop after this time (default: run until stopped)")
       ->check(CLI::Range(0.0, 1e9));
   app.add_flag("--lockstep", c.tick.lockstep, "Advance only when a client grants it");
-  app.add_option("--record", c.record, "Record to this file (not in this build yet)");
-  app.add_option("--replay", c.replay, "Replay this file (not in this build yet)");
+  app.add_option("--record", c.record, "Record to this file (MCAP), from the first tick on");
+  app.add_option("--replay", c.replay, "Re-execute this recording, say whether it comes out the same, and end");
   app.add_option("--token-file", raw.token_file, "File whose contents clients must prove to know");
   app.add_option("--set", raw.set, "key=value: overrides a parameter of the scene; may be repeated")->take_all();
   app.add_flag("--no-realtime", raw.no_realtime, "Ask for no real-time rights");

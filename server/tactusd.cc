@@ -6,6 +6,7 @@
 
 #include <asio/signal_set.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "server/flags.h"
 #include "server/net/server.h"
 #include "server/realtime/clock.h"
+#include "server/record/replay_file.h"
 
 namespace {
 
@@ -82,11 +84,6 @@ void say_rates(const ServerConfig& config, const World& world) {
   say(rounding_note("shadow.rate_hz", config.net.shadow_rate_hz, step));
 }
 
-void say_what_is_missing(const ServerConfig& config) {
-  if (!config.record.empty()) spdlog::warn("--record: this build cannot record yet; the flag is ignored");
-  if (!config.replay.empty()) spdlog::warn("--replay: this build cannot replay yet; the flag is ignored");
-}
-
 // What a browser on this machine must be told.
 std::string url_host(const std::string& listen) {
   if (listen == "0.0.0.0" || listen == "::") return "127.0.0.1";
@@ -124,7 +121,7 @@ int serve(const ServerConfig& config) {
   for (const std::string& note : world.model().notes) spdlog::warn("{}", note);
   const std::uint32_t epoch = net::random_u32();
   TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
-  if (config.black_box.seconds > 0)
+  if (config.black_box.seconds > 0 || !config.record.empty() || !config.black_box.record_folder.empty())
     link.record = std::make_unique<RecordFeed>(config.tick.bodies, kRecordRows, config.black_box.hash_every_ticks);
   TickLoop loop(config.tick, link, std::move(scene.world), epoch);
   SolverThread* const solvers[] = {scene.solver.get(), scene.shadow.get()};
@@ -133,6 +130,10 @@ int serve(const ServerConfig& config) {
   asio::io_context io(1);
   std::unique_ptr<record::Recorder> recorder;
   if (link.record) recorder = std::make_unique<record::Recorder>(config.black_box, *link.record);
+  if (!config.record.empty()) {
+    const std::string problem = recorder->start_recording(config.record, "--record", 0);
+    if (!problem.empty()) throw InputError("--record: " + problem);
+  }
   net::NetServer server(io, config.net, link, loop, path, recorder.get());
   asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&](asio::error_code error, int signal) {
@@ -147,15 +148,15 @@ int serve(const ServerConfig& config) {
     });
   }
   if (config.status_line) server.on_second = [](const std::string& line) { spdlog::info("{}", line); };
+  if (recorder && !recorder->start(-1))  // before the first tick
+    throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
   if (!loop.start()) throw InputError("the tick thread could not be created: see ulimit -u and -v");
   say_rights(loop, config.tick.lockstep ? 0 : config.net.priority);
   for (SolverThread* solver : solvers) {
     if (solver != nullptr && !solver->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
       throw InputError("a solver's thread could not be created: see ulimit -u and -v");
   }
-  if (recorder && !recorder->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
-    throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
-  say_what_is_missing(config);
+  if (recorder && loop.rights() != nullptr) recorder->avoid_cpu(loop.rights()->cpu);
   server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep, scene.source);
   std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", config.net.listen.c_str(), server.control_port(),
               server.realtime_port(), server.web_port());
@@ -174,11 +175,13 @@ int serve(const ServerConfig& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of that file
   ServerConfig config;
   std::shared_ptr<spdlog::logger> log;  // kept until the log's thread has been joined
   int status = 0;
   try {
     if (!parse_flags(argc, argv, config, status)) return status;
+    if (!config.replay.empty()) return record::replay_file(config.replay, true);
     finish_config(config);
     config.net.config_text = describe_config(config);
     log = start_log(config);

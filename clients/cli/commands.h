@@ -52,6 +52,13 @@ struct BlackBoxOptions {
   std::string reason, file, csv;
   bool black_box = false;
 };
+struct RecordOptions {
+  std::string name;
+  double state_hz = 0;
+};
+struct ExportOptions {
+  std::string file, csv, npz;
+};
 
 struct JointsOptions {
   std::vector<std::string> names;  // robots, robot/joint; empty: all
@@ -60,7 +67,7 @@ struct JointsOptions {
 };
 struct LatencyOptions {
   double seconds = 5, rate_hz = 1000;
-  std::string body, robot;
+  std::string body, robot, device;
   bool lockstep = false, take_over = false;
 };
 struct DoctorOptions {
@@ -82,6 +89,9 @@ int run_snapshot(const Common& common, const WorldOptions& options);
 int run_restore(const Common& common, const WorldOptions& options);
 int run_blackbox_save(const Common& common, const BlackBoxOptions& options);
 int run_blackbox_show(const Common& common, const BlackBoxOptions& options);
+int run_record_start(const Common& common, const RecordOptions& options);
+int run_record_stop(const Common& common, const RecordOptions& options);
+int run_export(const Common& common, const ExportOptions& options);
 int run_latency(const Common& common, const LatencyOptions& options);
 int run_doctor(const Common& common, const DoctorOptions& options);
 

@@ -154,6 +154,7 @@ std::string latency_json(const LatencyResult& r) {
 int run_latency(const Common& common, const LatencyOptions& options) {
   watch_signals();
   if (options.lockstep) return run_lockstep_latency(common, options);
+  if (!options.device.empty()) return run_device_latency(common, options);
   if (!options.robot.empty()) return run_joint_latency(common, options);
   client::Client client(client_options(common, "latency"));
   const LatencyResult result = measure_latency(client, options);

@@ -33,4 +33,7 @@ int run_lockstep_latency(const Common& common, const LatencyOptions& options);
 // Torque control of options.robot once a tick, beside a ping-pong at the same rate (latency_joints.cc).
 int run_joint_latency(const Common& common, const LatencyOptions& options);
 
+// A haptic device's datagram to the tool's answer, for options.device, beside the echo (latency_device.cc).
+int run_device_latency(const Common& common, const LatencyOptions& options);
+
 }  // namespace tactus::cli

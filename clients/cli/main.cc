@@ -155,6 +155,33 @@ void add_world(CLI::App& app, Chosen& chosen) {
   }
 }
 
+// `record start`, `record stop`, and for scripts of before `record --black-box`.
+void add_record(CLI::App& app, Chosen& chosen) {
+  auto box = std::make_shared<BlackBoxOptions>();
+  CLI::App* record = add(app, chosen, "record", "Has the server record all that comes to a file on its machine",
+                         "  tactus record start --name grasp\n  tactus record stop\n  tactus record --black-box",
+                         run_blackbox_save, box);
+  record->add_flag("--black-box", box->black_box, "the last seconds, as blackbox save");
+  record->add_option("--reason", box->reason, "of --black-box: part of the file's name (default: request)");
+  auto start = std::make_shared<RecordOptions>();
+  CLI::App* sub =
+      add(*record, chosen, "start", "Begins a recording in the folder that the server's config names",
+          "  tactus record start\n  tactus record start --name grasp --state-hz 100", run_record_start, start);
+  sub->add_option("--name", start->name, "part of the file's name (default: recording)");
+  sub->add_option("--state-hz", start->state_hz, "states a second of simulated time (default: the server's choice)")
+      ->check(CLI::Range(0.0, 1000.0));
+  CLI::App* stop = add(*record, chosen, "stop", "Ends it, and says what it holds", "  tactus record stop",
+                       run_record_stop, std::make_shared<RecordOptions>());
+  record->callback([&chosen, box, sub, stop] {  // after those of start and stop
+    if (sub->parsed() || stop->parsed()) return;
+    chosen.run = [box](const Common& common) { return run_blackbox_save(common, *box); };
+  });
+  record->parse_complete_callback([box, sub, stop] {
+    if (!box->black_box && !sub->parsed() && !stop->parsed())
+      throw CLI::ValidationError("record needs start, stop or --black-box");
+  });
+}
+
 void add_recording(CLI::App& app, Chosen& chosen) {
   CLI::App* box = app.add_subcommand("blackbox", "The server's last seconds: has them written to a file, and reads it");
   box->require_subcommand(1);
@@ -169,12 +196,18 @@ void add_recording(CLI::App& app, Chosen& chosen) {
   sub->add_option("file", show->file, "a file that a server wrote")->required();
   sub->add_option("--csv", show->csv, "write one row per state and body to this file");
 
-  auto record = std::make_shared<BlackBoxOptions>();
-  sub =
-      add(app, chosen, "record", "With --black-box the same as blackbox save; recording to a file is not in this build",
-          "  tactus record --black-box", run_blackbox_save, record);
-  sub->add_flag("--black-box", record->black_box, "the last seconds")->required();
-  sub->add_option("--reason", record->reason, "part of the file's name (default: request)");
+  add_record(app, chosen);
+  auto out = std::make_shared<ExportOptions>();
+  sub = add(
+      app, chosen, "export", "Writes a recording as a table or as NumPy arrays",
+      "  tactus export run.mcap --csv run.csv\n  tactus export run.mcap --npz run.npz     # numpy.load(\"run.npz\")",
+      run_export, out);
+  sub->add_option("file", out->file, "a recording, or a black box's file")->required();
+  CLI::Option* csv = sub->add_option("--csv", out->csv, "one row per state and body, with what acted on it");
+  CLI::Option* npz = sub->add_option("--npz", out->npz, "tick, time_s, pose, velocity, wrench, joint_q ... as arrays");
+  sub->parse_complete_callback([csv, npz] {
+    if (csv->count() + npz->count() == 0) throw CLI::ValidationError("export needs --csv FILE or --npz FILE");
+  });
 }
 
 void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
@@ -197,6 +230,10 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
                                         "measure grants of one tick instead; takes \"world\", and the world advances");
   sub->add_flag("--take-over", latency->take_over, "take the lease \"world\", or the robot's, from its holder");
   lockstep->excludes("--robot");
+  sub->add_option("--device", latency->device,
+                  "from a haptic device's datagram to the answer of this tool (a free body or robot/link) instead")
+      ->excludes("--robot")
+      ->excludes("--lockstep");
 
   auto doctor = std::make_shared<DoctorOptions>();
   doctor->program = program;

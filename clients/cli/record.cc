@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/export.h"
 #include "clients/cli/json.h"
 #include "proto/record_file.h"
 
@@ -61,52 +62,8 @@ void add(Summary& s, const v1::Record& record) {
   }
 }
 
-// One row per state and body, with what was commanded in that tick, which may stand before or after it in the file.
-class Table {
- public:
-  explicit Table(const std::string& path) : file_(path), path_(path) {
-    if (!file_) throw client::Error(client::Error::Kind::usage, "cannot write " + path);
-    file_.precision(17);
-    file_ << "tick,sim_time_s,body,p_x_m,p_y_m,p_z_m,q_w,q_x,q_y,q_z,v_x_m_per_s,v_y_m_per_s,v_z_m_per_s,w_x_rad_per_s,"
-             "w_y_rad_per_s,w_z_rad_per_s,force_x_n,force_y_n,force_z_n,torque_x_n_m,torque_y_n_m,torque_z_n_m\n";
-  }
-  void first_pass(const v1::Record& record) {
-    if (!record.has_wrench() || record.wrench().wrench_size() != 6) return;
-    const v1::AppliedWrench& w = record.wrench();
-    std::copy_n(w.wrench().begin(), 6, applied_[{w.tick(), w.body_id()}].begin());
-  }
-  void second_pass(const v1::RecordHeader& header, const v1::Record& record) {
-    if (!record.has_state()) return;
-    const v1::StatePacket& s = record.state();
-    const int n = s.body_id_size();
-    if (s.pose_size() != 7 * n || s.velocity_size() != 6 * n) return;
-    for (int i = 0; i < n; ++i) {
-      const std::uint32_t b = s.body_id(i);
-      file_ << s.tick() << ',' << s.sim_time_s() << ',';
-      if (b < static_cast<std::uint32_t>(header.bodies_size()))
-        file_ << header.bodies(static_cast<int>(b));
-      else
-        file_ << '#' << b;
-      for (int k = 0; k < 7; ++k) file_ << ',' << s.pose(7 * i + k);
-      for (int k = 0; k < 6; ++k) file_ << ',' << s.velocity(6 * i + k);
-      const auto acted = applied_.find({s.tick(), b});
-      for (std::size_t k = 0; k < 6; ++k) file_ << ',' << (acted == applied_.end() ? 0.0 : acted->second[k]);
-      file_ << '\n';
-    }
-  }
-  void finish() {
-    file_.flush();
-    if (!file_) throw client::Error(client::Error::Kind::usage, "cannot write " + path_);
-  }
-
- private:
-  std::ofstream file_;
-  std::string path_;
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::array<double, 6>> applied_;
-};
-
 // Throws when it is no recording at all.
-Summary read_file(const std::string& path, Table* table) {
+Summary read_file(const std::string& path, CsvTable* table) {
   Summary summary;
   for (int pass = 0; pass < (table == nullptr ? 1 : 2); ++pass) {
     std::ifstream in(path, std::ios::binary);
@@ -120,11 +77,7 @@ Summary read_file(const std::string& path, Table* table) {
     }
     summary.records = reader.records();
     summary.damage = reader.damage();
-    if (reader.records() == 0)
-      throw client::Error(client::Error::Kind::usage,
-                          path + ": not a recording of Tactus" + (reader.damaged() ? ": " + reader.damage() : ""));
-    if (!reader.damaged() && summary.end.records() == 0)
-      summary.damage = "cut off at byte " + std::to_string(reader.offset()) + ": there is no end";
+    if (reader.records() == 0) throw client::Error(client::Error::Kind::usage, path + ": " + reader.damage());
   }
   return summary;
 }
@@ -179,8 +132,41 @@ int run_blackbox_save(const Common& common, const BlackBoxOptions& options) {
   return 0;
 }
 
+int run_record_start(const Common& common, const RecordOptions& options) {
+  client::Client client(client_options(common, "record"));
+  v1::Request request;
+  request.mutable_start_recording()->set_name(options.name);
+  request.mutable_start_recording()->set_state_hz(options.state_hz);
+  const v1::Recorded recording = client.request(std::move(request)).recording();
+  if (common.json)
+    std::printf("%s\n", Json().open('{').field("path", recording.path()).close('}').text().c_str());
+  else
+    std::printf("recording, on the server: %s\n", recording.path().c_str());
+  return 0;
+}
+
+int run_record_stop(const Common& common, const RecordOptions&) {
+  client::Client client(client_options(common, "record"));
+  v1::Request request;
+  request.mutable_stop_recording();
+  const v1::Recorded r = client.request(std::move(request)).recording();
+  if (common.json) {
+    Json json;
+    json.open('{').field("path", r.path()).field("bytes", r.bytes()).field("records", r.records());
+    json.field("first_tick", r.first_tick()).field("last_tick", r.last_tick());
+    json.field("bytes_overtaken", r.bytes_overtaken()).close('}');
+    std::printf("%s\n", json.text().c_str());
+  } else {
+    std::printf("ticks %" PRIu64 " to %" PRIu64 ", %" PRIu64 " records in %" PRIu64 " bytes, on the server: %s\n",
+                r.first_tick(), r.last_tick(), r.records(), r.bytes(), r.path().c_str());
+    if (r.bytes_overtaken() > 0)
+      std::printf("lost: %" PRIu64 " bytes, because the disk was too slow\n", r.bytes_overtaken());
+  }
+  return 0;
+}
+
 int run_blackbox_show(const Common& common, const BlackBoxOptions& options) {
-  const std::unique_ptr<Table> table = options.csv.empty() ? nullptr : std::make_unique<Table>(options.csv);
+  const std::unique_ptr<CsvTable> table = options.csv.empty() ? nullptr : std::make_unique<CsvTable>(options.csv);
   const Summary summary = read_file(options.file, table.get());
   if (table) table->finish();
   common.json ? print_json(summary) : print(summary);

@@ -1,5 +1,6 @@
 #include "clients/cli/watch_tools.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -29,6 +30,7 @@ std::string bit_words(const v1::ToolPacket& p) {
                         {(t & v1::TOOL_SPEED_LIMITED) != 0, "speed limited"},
                         {(t & v1::TOOL_SWEPT) != 0, "swept"},
                         {(t & v1::TOOL_GAINS_LIMITED) != 0, "gains limited by the body"},
+                        {(t & v1::TOOL_DOUBTED) != 0, "its word on the hand's force is doubted"},
                         {(d & v1::DEVICE_LINK_LOST) != 0, "device lost the link"},
                         {(d & v1::DEVICE_FAULT) != 0, "device fault"},
                         {(d & v1::DEVICE_SLEW_LIMITED) != 0, "slew limited"},
@@ -40,6 +42,11 @@ std::string bit_words(const v1::ToolPacket& p) {
     if (word.set) out.append(out.empty() ? "" : ", ").append(word.text);
   }
   return out.empty() ? "engaged" : out;
+}
+
+// By a deadband: the share of datagrams that were not sent.
+double saved(std::uint64_t seen, std::uint64_t sent) {
+  return seen == 0 ? 0 : 1 - static_cast<double>(sent) / static_cast<double>(seen);
 }
 
 const char* mode_words(std::uint32_t mode) {
@@ -69,6 +76,11 @@ std::string ToolWatch::words() const {
                   length(p.wrench(), 0), 1e3 * p.stored_j(), p.given_j(), p.taken_j(), 1e3 * p.round_trip_s(),
                   p.age_ticks(), bit_words(p).c_str());
     out += text;
+    if (p.band_seen() == 0) continue;
+    std::snprintf(text, sizeof text, ", deadband saves %.0f %% up %.0f %% down, error %.2f of the band",
+                  100 * saved(p.device_band_seen(), p.device_band_sent()), 100 * saved(p.band_seen(), p.band_sent()),
+                  std::max(p.band_error(), p.device_band_error()));
+    out += text;
   }
   return out;
 }
@@ -83,6 +95,9 @@ void ToolWatch::add(Json& json) const {
     json.field("hand_n", length(p.device_wrench(), 0)).field("tool_n", length(p.wrench(), 0));
     json.field("stored_j", p.stored_j()).field("given_j", p.given_j()).field("taken_j", p.taken_j());
     json.field("round_trip_s", p.round_trip_s()).field("age_ticks", p.age_ticks());
+    json.field("saved_up", saved(p.device_band_seen(), p.device_band_sent()));
+    json.field("saved_down", saved(p.band_seen(), p.band_sent()));
+    json.field("band_error", std::max(p.band_error(), p.device_band_error()));
     json.field("state", bit_words(p)).close('}');
   }
   json.close(']');

@@ -133,8 +133,10 @@ void ToolCoupling::play_wave(const ToolGains& gains, double h) noexcept {
                   gains.turn_damping * report_.V_WT.w) /
                  (bt + gains.turn_damping + gains.turn_stiffness * h);
   V_WR_ = {s, r};
-  X_WR_.p += h * r;
-  X_WR_.q = rotate_by(h * s, X_WR_.q);
+  // Whatever the wave asks for; what is cut of it is lost to its sender, so energy is only taken.
+  if (cut(V_WR_.v, settings_.speed_limit) || cut(V_WR_.w, settings_.turn_speed_limit)) bits_ |= kToolSpeedLimited;
+  X_WR_.p += h * V_WR_.v;
+  X_WR_.q = rotate_by(h * V_WR_.w, X_WR_.q);
 }
 
 ToolGains ToolCoupling::gains_now() const noexcept {

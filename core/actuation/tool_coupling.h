@@ -54,7 +54,8 @@ inline constexpr std::uint32_t kToolForceLimited = 16;   // cut to force_limit o
 inline constexpr std::uint32_t kToolSpeedLimited = 32;   // the reference was moved more slowly than asked for
 inline constexpr std::uint32_t kToolSwept = 64;          // the swept test held the tool back
 inline constexpr std::uint32_t kToolGainsLimited = 128;  // the gains asked for were beyond what the body bears
-inline constexpr std::uint32_t kToolGateActed = 256;     // the server port's gate cut what would have given energy
+inline constexpr std::uint32_t kToolDoubted = 256;       // the hand is said to get more than was granted
+inline constexpr std::uint32_t kToolGateActed = 512;     // the server port's gate cut what would have given energy
 
 struct ToolReport {
   Pose X_WT, X_WR;

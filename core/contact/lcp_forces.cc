@@ -124,9 +124,10 @@ bool LcpForces::attempt(Job& job) noexcept {
     const double size = along.norm();
     if (size > 0) contact.slip = along / size;
   }
-  job.by_first = true;
   job.residual = std::numeric_limits<double>::infinity();
-  const bool newton_first = job.method == ForceMethod::automatic && !job.pivots && job.fits;
+  const bool newton_asked = job.method == ForceMethod::automatic && !job.pivots,
+             newton_first = newton_asked && job.fits;
+  job.by_first = newton_first || !newton_asked;
   const auto restart = [&] {
     for (const std::uint32_t i : job.island.contacts) job.p[i] = guess_[i];
   };

@@ -220,6 +220,7 @@ void DantzigSolver::face_slip(std::uint32_t k) noexcept {
 
 LcpStatus DantzigSolver::add(std::uint32_t i, std::uint32_t pivots_max) noexcept {
   if (is_complementary(i)) return LcpStatus::solved;
+  if (pivots_ >= pivots_max) return LcpStatus::work_limit;
   std::uint32_t driver = primary(i);
   double direction = 1;
   const double w_start = value_of(dual(i));

@@ -183,9 +183,11 @@ bool NewtonSolver::iterate(const LcpProblem& problem, double* z, std::uint32_t i
     if (options.flops_max > 0 && flops_ > options.flops_max) break;
     if (std::sqrt(2 * merit_) < 1e-5 && try_basis(problem, z, result)) return true;
     if (std::sqrt(2 * merit_) < 1e-14) break;
+    if (options.pivots_max > 0 && result.pivots >= options.pivots_max) break;
     linearise();
     ++result.pivots;
     if (newton_step() && search()) continue;
+    if (options.pivots_max > 0 && result.pivots >= options.pivots_max) break;
     levenberg_step();
     ++result.pivots;
     if (!search()) break;

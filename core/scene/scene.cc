@@ -147,10 +147,12 @@ void read_impacts(StrictTable& root, Parameters& p) {
 
 // Of the time steppers.
 void read_contact_problem(StrictTable& root, Parameters& p) {
-  const auto directions = root.integer("friction_directions", 0, kConeDirectionsMax, 0);
-  if (directions % 2 != 0 || directions == 2)
-    root.fail_expected("friction_directions", "0 (the round cone) or an even number from 4 to 32");
-  p.friction_directions = static_cast<std::uint32_t>(directions);
+  if (root.has("friction_directions")) {
+    const auto directions = root.integer("friction_directions", 4, kConeDirectionsMax);
+    if (directions % 2 != 0)
+      root.fail_expected("friction_directions", "an even number from 4 to 32, or no such key: the round cone");
+    p.friction_directions = static_cast<std::uint32_t>(directions);
+  }
   p.detection_distance = root.number("detection_distance_m", Range{0, 10, false, false}, p.detection_distance);
 }
 

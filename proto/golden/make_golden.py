@@ -26,7 +26,7 @@ NONCE_SERVER = bytes(range(128, 160))
 KEY = bytes((7 * i + 3) % 256 for i in range(32))
 SESSION = 0xC0FFEE42
 EPOCH = 0x9E3779B9
-TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6, "GRANTED": 7}
+TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6, "GRANTED": 7, "DEVICE": 8, "TOOL": 9}
 
 
 def hmac_sha256(key, data):
@@ -219,6 +219,28 @@ def shadow():
     return m.ShadowPacket(scene_epoch=EPOCH, tick=1010, parts=1, subscription=3, ticks=10, send_ns=(1 << 53) + 3, body_id=[1, 7], difference=rows)
 
 
+def device():
+    return m.DevicePacket(
+        scene_epoch=EPOCH, client_send_ns=(1 << 62) + 13, tool=2, grip=5, sample=(1 << 33) + 7, tick_echo=1005, bits=1 | 1024, buttons=2,
+        stiffness_share=0.75, given_j=2.0**-12, taken_j=2.0**-9, round_trip_s=0.0625, pose=[0.5, -0.25, 2.0**-10, 0.5, -0.5, 0.5, 0.5],
+        velocity=[0.125, 0, -3.5, 0, 2.0**-20, 1], wave=[1.5, 0, -2.25, 0, 0, 2.0**-8], wrench=[0.5, -9.75, 4, 0, 0.25, 0],
+        band_seen=1000, band_sent=125, band_error=0.875,
+    )  # fmt: skip
+
+
+def tool():
+    planes = [0, 0, 1, 0.5, 0.25, 0, 0, 0, -0.125, 0, 0.5, -1, 0, 0, 2, 0, 0.5, 0.125, 0, 0, -0.25, 0]
+    return m.ToolPacket(
+        scene_epoch=EPOCH, tick=1006, send_ns=(1 << 53) + 5, subscription=3, tool=2, body_id=7, mode=2, grip=5, sample_echo=(1 << 33) + 7,
+        bits=1 | 256, age_ticks=3, pose=[0.5, -0.25, 2.0**-10, 0.5, -0.5, 0.5, 0.5], velocity=[0.125, 0, -3.5, 0, 2.0**-20, 1],
+        wrench=[0.5, -9.75, 4, 0, 0.25, 0], wave=[1.5, 0, -2.25, 0, 0, 2.0**-8], scale=0.5, stored_j=2.0**-14, reference_j=-2.0**-10,
+        tool_j=2.0**-11, declared_j=0.0, samples=1 << 34, samples_lost=4, plane_key=[1 << 31, 9], plane=planes, plane_moving=b"\x00\x01",
+        wait_us=417, band_seen=2000, band_sent=250, band_error=0.5, device_band_seen=1000, device_band_sent=125, device_band_error=0.875,
+        device_pose=[0, 0, 1, 1, 0, 0, 0], device_wrench=[0, 0, -4, 0, 0, 0.5], device_bits=1, buttons=2, given_j=2.0**-12, taken_j=2.0**-9,
+        round_trip_s=0.0625, stiffness_n_per_m=1440,
+    )  # fmt: skip
+
+
 def golden():
     ping = m.Ping(client_send_ns=(1 << 62) + 9)
     pong = m.Pong(client_send_ns=(1 << 62) + 9, server_recv_ns=(1 << 53) + 1, server_send_ns=(1 << 53) + 2, tick=1001)
@@ -242,6 +264,8 @@ def golden():
         "grant": datagram("", "GRANT", (1 << 64) - 1, grant),
         "granted": datagram("", "GRANTED", 13, m.GrantedPacket(scene_epoch=EPOCH, tick=(1 << 33) + 2)),
         "shadow": datagram("differences of two bodies", "SHADOW", 12, shadow()),
+        "device": datagram("a device's sample with a wave and the counts of its deadband", "DEVICE", 16, device()),
+        "tool": datagram("a tool with two planes, to another client", "TOOL", 17, tool()),
         "control_client": control_frames("Hello without a mac, then three requests with", "C", client_frames()),
         "control_server": control_frames("HelloReply without a mac, then an error, an event and a reply with", "S", server_frames()),
         "handshake": handshake(),

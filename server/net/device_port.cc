@@ -1,137 +1,14 @@
 // DEVICE datagrams in, TOOL datagrams out.
-#include <algorithm>
-#include <cmath>
-
 #include "core/check.h"
 #include "server/net/conversation.h"
+#include "server/net/device_rows.h"
 #include "server/net/realtime_port.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
-namespace {
 
-constexpr double kPlaceMax = 1e4;     // [m]
-constexpr double kVelocityMax = 1e4;  // [m/s], [rad/s]
-constexpr double kWaveMax = 1e6;
-
-template <class Column>
-bool bounded(const Column& column, double limit) {
-  return std::all_of(column.begin(), column.end(), [limit](double x) { return std::abs(x) <= limit; });
-}
-template <class Column>
-bool finite(const Column& column) {
-  return std::all_of(column.begin(), column.end(), [](double x) { return std::isfinite(x); });
-}
-
-DeviceRow to_row(const v1::DevicePacket& p) {
-  DeviceRow row;
-  row.tool = p.tool();
-  row.grip = p.grip();
-  row.sample = p.sample();
-  row.tick_echo = p.tick_echo();
-  std::copy(p.pose().begin(), p.pose().end(), row.pose.begin());
-  const double norm = std::sqrt(row.pose[3] * row.pose[3] + row.pose[4] * row.pose[4] + row.pose[5] * row.pose[5] +
-                                row.pose[6] * row.pose[6]);
-  for (std::size_t i = 3; i < 7; ++i) row.pose[i] /= norm;
-  std::copy(p.velocity().begin(), p.velocity().end(), row.velocity.begin());
-  std::copy(p.wave().begin(), p.wave().end(), row.wave.begin());
-  std::copy(p.wrench().begin(), p.wrench().end(), row.force.begin());
-  row.stiffness_share = p.stiffness_share();
-  row.given = p.given_j();
-  row.taken = p.taken_j();
-  row.round_trip = p.round_trip_s();
-  row.bits = p.bits();
-  row.buttons = p.buttons();
-  return row;
-}
-
-template <class Column>
-void add(Column* out, const Vec3& x) {
-  for (int i = 0; i < 3; ++i) out->Add(x[i]);
-}
-template <class Column>
-void add(Column* out, const Pose& X) {
-  add(out, X.p);
-  for (const double x : {X.q.w(), X.q.x(), X.q.y(), X.q.z()}) out->Add(x);
-}
-
-void fill_planes(const ToolRow& row, v1::ToolPacket& out) {
-  std::string* moving = out.mutable_plane_moving();
-  for (std::uint32_t i = 0; i < row.plane_count; ++i) {
-    const ToolPlane& plane = row.planes[i];
-    out.add_plane_key(plane.key);
-    add(out.mutable_plane(), plane.nhat_W);
-    add(out.mutable_plane(), plane.p_W);
-    add(out.mutable_plane(), plane.c_T);
-    out.add_plane(plane.nhat_W.dot(plane.v_W));
-    out.add_plane(plane.mu);
-    moving->push_back(static_cast<char>((plane.moving ? 1 : 0) | (plane.on_tool ? 2 : 0)));
-  }
-}
-
-void fill(const ToolRow& row, v1::ToolPacket& out) {
-  const ToolReport& r = row.report;
-  out.set_tool(row.tool);
-  out.set_body_id(row.body);
-  out.set_mode(static_cast<std::uint32_t>(row.mode));
-  out.set_grip(row.grip);
-  out.set_sample_echo(row.device.sample);
-  out.set_bits(r.bits);
-  out.set_age_ticks(static_cast<std::uint32_t>(std::min<std::uint64_t>(r.input_age_ticks, 0xffffffffu)));
-  add(out.mutable_pose(), r.X_WT);
-  add(out.mutable_velocity(), r.V_WT.v);
-  add(out.mutable_velocity(), r.V_WT.w);
-  add(out.mutable_wrench(), r.F_T_W.force);
-  add(out.mutable_wrench(), r.F_T_W.torque);
-  if (row.mode == ToolMode::wave) out.mutable_wave()->Add(row.wave.begin(), row.wave.end());
-  out.set_scale(r.scale);
-  out.set_stored_j(r.stored);
-  out.set_reference_j(r.reference_work);
-  out.set_tool_j(r.tool_work);
-  out.set_declared_j(r.declared);
-  out.set_samples(row.samples);
-  out.set_samples_lost(row.samples_lost);
-  add(out.mutable_device_pose(), r.X_WR);
-  out.mutable_device_wrench()->Add(row.device.force.begin(), row.device.force.end());
-  out.set_device_bits(row.device.bits);
-  out.set_buttons(row.device.buttons);
-  out.set_given_j(row.device.given);
-  out.set_taken_j(row.device.taken);
-  out.set_round_trip_s(row.device.round_trip);
-  out.set_stiffness_n_per_m(row.gains.stiffness);
-  fill_planes(row, out);
-}
-
-static_assert(kToolEngaged == std::uint32_t{v1::TOOL_ENGAGED} && kToolRampIn == std::uint32_t{v1::TOOL_RAMP_IN} &&
-              kToolRampOut == std::uint32_t{v1::TOOL_RAMP_OUT} && kToolLost == std::uint32_t{v1::TOOL_LOST} &&
-              kToolForceLimited == std::uint32_t{v1::TOOL_FORCE_LIMITED} &&
-              kToolSpeedLimited == std::uint32_t{v1::TOOL_SPEED_LIMITED} &&
-              kToolSwept == std::uint32_t{v1::TOOL_SWEPT} &&
-              kToolGainsLimited == std::uint32_t{v1::TOOL_GAINS_LIMITED} &&
-              kToolGateActed == std::uint32_t{v1::TOOL_GATE_ACTED} &&
-              kDeviceAnchored == std::uint32_t{v1::DEVICE_ANCHORED});
-static_assert(static_cast<int>(ToolMode::local) == v1::TOOL_LOCAL &&
-              static_cast<int>(ToolMode::direct) == v1::TOOL_DIRECT &&
-              static_cast<int>(ToolMode::wave) == v1::TOOL_WAVE);
-
-}  // namespace
-
-// What needs no lease first: a datagram that is malformed says so whoever sent it.
-v1::VerdictCode RealtimePort::check_device(const Session& session, std::uint64_t now) {
+v1::VerdictCode RealtimePort::check_rights(const Session& session, std::uint64_t now) {
   const v1::DevicePacket& p = device_;
-  const bool counts = p.pose_size() == 7 && p.velocity_size() == 6 && (p.wave_size() == 0 || p.wave_size() == 6) &&
-                      (p.wrench_size() == 0 || p.wrench_size() == 6);
-  if (!counts) return v1::VERDICT_REFUSED_WRONG_COUNT;
-  for (const double x : {p.stiffness_share(), p.given_j(), p.taken_j(), p.round_trip_s()}) {
-    if (!std::isfinite(x)) return v1::VERDICT_REFUSED_NOT_FINITE;
-  }
-  if (!finite(p.pose()) || !finite(p.velocity()) || !finite(p.wave()) || !finite(p.wrench()))
-    return v1::VERDICT_REFUSED_NOT_FINITE;
-  double norm2 = 0;
-  for (int i = 3; i < 7; ++i) norm2 += p.pose(i) * p.pose(i);
-  if (!(norm2 > 0.81 && norm2 < 1.21) || !bounded(p.pose(), kPlaceMax) || !bounded(p.velocity(), kVelocityMax) ||
-      !bounded(p.wave(), kWaveMax) || p.sample() == 0 || !(p.stiffness_share() >= 0 && p.stiffness_share() <= 1))
-    return v1::VERDICT_REFUSED_OUT_OF_RANGE;
   if (p.scene_epoch() != hub_.scene.epoch) return v1::VERDICT_REFUSED_STALE_EPOCH;
   if (!hub_.tools.holds(p.tool(), session.slot())) return v1::VERDICT_REFUSED_NOT_LEASED;
   const Channel channel = hub_.scene.tool_channel(hub_.tools[p.tool()].body);
@@ -143,8 +20,9 @@ void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::
   if (!device_.ParseFromArray(payload.data(), static_cast<int>(payload.size())))
     return refuse_command(session, sequence, {v1::VERDICT_REFUSED_MALFORMED, 0});
   session.saw_datagram(sequence, device_.client_send_ns(), now);
-  if (const v1::VerdictCode code = check_device(session, now); code != v1::VERDICT_NONE)
-    return refuse_command(session, sequence, {code, 0});
+  v1::VerdictCode code = check(device_);
+  if (code == v1::VERDICT_NONE) code = check_rights(session, now);
+  if (code != v1::VERDICT_NONE) return refuse_command(session, sequence, {code, 0});
   Command command;
   command.kind = Command::Kind::device;
   command.client = session.slot();
@@ -158,7 +36,10 @@ void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::
 void RealtimePort::publish_own_tools(Session& session, const StateSlot& slot) {
   if (!slot.frame.advanced) return;
   for (std::uint32_t i = 0; i < slot.tool_count; ++i) {
-    if (hub_.tools.holds(slot.tools[i].tool, session.slot())) send_tool(session, 0, slot, slot.tools[i]);
+    const ToolRow& row = slot.tools[i];
+    if (!hub_.tools.holds(row.tool, session.slot())) continue;
+    auto& band = hub_.tools.at(row.tool).band;
+    if (!band || is_due(*band, row)) send_tool(session, 0, slot, row);
   }
 }
 
@@ -173,6 +54,11 @@ void RealtimePort::send_tool(Session& session, std::uint32_t subscription, const
   tool_.set_send_ns(now_ns());
   tool_.set_subscription(subscription);
   fill(row, tool_);
+  if (const auto& band = hub_.tools[row.tool].band) {
+    tool_.set_band_seen(band->count().seen);
+    tool_.set_band_sent(band->count().sent);
+    tool_.set_band_error(band->count().error_max);
+  }
   const std::size_t length = tool_.ByteSizeLong();
   if (length > kStatePayloadMax && !session.framed) {  // the farthest planes are left out
     while (tool_.ByteSizeLong() > kStatePayloadMax && tool_.plane_key_size() > 0) {

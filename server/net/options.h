@@ -18,6 +18,8 @@ struct WebOptions {
   std::uint16_t port = wire::kDefaultWebPort;  // 0: any free one
   std::string directory;                       // of the built viewer; empty: as shipped, beside the build
   std::string allowed_origins;                 // besides the server's own, separated by blanks
+  std::string foxglove = "auto";               // who may connect with Foxglove's protocol: off, auto, open
+  std::string metrics = "loopback";            // who may read /metrics: off, loopback, all
   std::uint32_t connections = 64;              // sockets at one time, HTTP and WebSocket
   std::uint32_t silence_s = 15;                // a WebSocket client that answers no ping for so long is cut off
   std::uint32_t stall_s = 10;                  // one that takes nothing of what waits for it for so long, too

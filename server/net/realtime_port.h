@@ -69,7 +69,7 @@ class RealtimePort {
   // device_port.cc
   void handle_device(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload,
                      std::uint64_t now);
-  [[nodiscard]] v1::VerdictCode check_device(const Session& session, std::uint64_t now);
+  [[nodiscard]] v1::VerdictCode check_rights(const Session& session, std::uint64_t now);
   void publish_own_tools(Session& session, const StateSlot& slot);
   void publish_tools(Session& session, std::uint32_t subscription, const StateSlot& slot);
   void send_tool(Session& session, std::uint32_t subscription, const StateSlot& slot, const ToolRow& row);

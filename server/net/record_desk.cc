@@ -11,6 +11,8 @@
 
 #include "server/net/hub.h"
 #include "server/net/requests.h"
+#include "server/record/build_id.h"
+#include "server/record/keyframe.h"
 #include "server/record/record_codec.h"
 
 namespace tactus::net {
@@ -26,6 +28,18 @@ void say(const record::Saved& saved) {
   }
 }
 
+void say_recorded(const record::Saved& saved) {
+  if (saved.error.empty()) {
+    spdlog::info("recorded: {} records in {} bytes, ticks {} to {}, in {}", saved.records, saved.bytes,
+                 saved.first_tick, saved.last_tick, saved.path);
+  } else {
+    spdlog::error("the recording has ended: {}", saved.error);
+  }
+  if (saved.bytes_overtaken > 0)
+    spdlog::warn("the disk was too slow: {} bytes are missing in {}, which says where", saved.bytes_overtaken,
+                 saved.path);
+}
+
 bool is_heartbeat(const v1::CommandPacket& packet) {
   return packet.ByteSizeLong() > 0 && packet.body_id_size() == 0 && packet.joint_id_size() == 0 && packet.robot() == 0;
 }
@@ -38,7 +52,9 @@ bool jumps(Command::Kind kind) {
 }  // namespace
 
 RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {
-  if (recorder_ != nullptr) recorder_->on_fault_saved = say;
+  if (recorder_ == nullptr) return;
+  recorder_->on_fault_saved = say;
+  recorder_->on_recorded = say_recorded;
 }
 
 void RecordDesk::start() {
@@ -55,7 +71,7 @@ void RecordDesk::begin(const SceneSource& source) {
   if (recorder_ == nullptr) return;
   const Model& model = hub_.scene.model();
   v1::RecordHeader header;
-  header.set_build(hub_.options.build);
+  header.set_build(std::string("tactusd ") + build_id());
   header.set_config(hub_.options.config_text);
   header.set_scene(source.text);
   header.set_scene_path(source.path);
@@ -125,6 +141,8 @@ void RecordDesk::done(const Notice& notice, const std::string& text) {
   operation->set_state_hash(notice.hash);
   operation->set_ticket(notice.ticket);
   recorder_->add(std::move(record));
+  if (notice.ok && notice.command == Command::Kind::restore && notice.state != nullptr)  // what it went on from
+    add_keyframe(*notice.state, nullptr, notice.hash, {hub_.scene.parameters, hub_.scene.joint_options}, notice.ticket);
   if (notice.ok && jumps(notice.command)) keyframe_wanted_ = true;
 }
 
@@ -160,7 +178,11 @@ void RecordDesk::published(const StateFrame& frame) {
   if (hub_.tick.lockstep()) {
     if (keyframe_wanted_ || due) {
       const World& world = hub_.tick.world();
-      add_keyframe(world.state(), world.hash(), {hub_.scene.parameters, hub_.scene.joint_options}, 0);
+      SlowMemory memory;
+      SlowTicker::resize_memory(world, slow_ticks_max(), memory);
+      const bool fits = hub_.tick.slow().save(world, memory);
+      add_keyframe(world.state(), fits ? &memory : nullptr, world.hash(),
+                   {hub_.scene.parameters, hub_.scene.joint_options}, 0);
     }
     recorder_->take_now();
   } else if (keyframe_wanted_) {
@@ -184,29 +206,35 @@ void RecordDesk::take_keyframe() {
   keyframe_under_way_ = true;
   keyframe_wanted_ = false;
   const auto state = std::make_shared<State>(hub_.scene.blank);
+  const auto memory = std::make_shared<SlowMemory>();
+  SlowTicker::resize_memory(*hub_.scene.world, slow_ticks_max(), *memory);
   Command command;
   command.kind = Command::Kind::snapshot;
   command.state = state.get();
-  hub_.tick.post(command, [this, state, epoch = hub_.scene.epoch,
+  command.memory = memory.get();
+  hub_.tick.post(command, [this, state, memory, epoch = hub_.scene.epoch,
                            settings = Settings{hub_.scene.parameters, hub_.scene.joint_options}](const Notice& notice) {
     keyframe_under_way_ = false;
-    if (epoch == hub_.scene.epoch) add_keyframe(*state, notice.hash, settings, notice.ticket);
+    if (epoch == hub_.scene.epoch && notice.ok)
+      add_keyframe(*state, memory.get(), notice.hash, settings, notice.ticket);
   });
 }
 
-void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Settings& settings, std::uint64_t ticket) {
-  const std::vector<std::uint8_t> bytes = hub_.scene.world->serialise(state);
+// The longest step of any model beside the tick.
+std::uint32_t RecordDesk::slow_ticks_max() const {
+  std::uint32_t out = 1;
+  for (std::size_t i = 0; i < kContactModels; ++i)
+    out = std::max(out, ticks_per_step(hub_.solvers.rates, static_cast<ContactModelKind>(i), hub_.scene.model().step));
+  return out;
+}
+
+void RecordDesk::add_keyframe(const State& state, const SlowMemory* memory, std::uint64_t hash,
+                              const Settings& settings, std::uint64_t ticket) {
   v1::Record record;
   v1::Keyframe* keyframe = record.mutable_keyframe();
-  keyframe->set_tick(state.tick);
+  record::write_keyframe(*hub_.scene.world, state, settings.parameters, memory, *keyframe);
   keyframe->set_state_hash(hash);
-  keyframe->set_state(bytes.data(), bytes.size());
   keyframe->set_ticket(ticket);
-  for (const auto& [key, value] : World::list_parameters(settings.parameters)) {
-    v1::Parameter* setting = keyframe->add_settings();
-    setting->set_key(key);
-    setting->set_value(value);
-  }
   for (const ChannelOptions& options : settings.joint_options)
     record::write_options(options, *keyframe->add_joint_options());
   recorder_->add(std::move(record));
@@ -215,7 +243,7 @@ void RecordDesk::add_keyframe(const State& state, std::uint64_t hash, const Sett
 }
 
 void RecordDesk::latched(const std::string& reason) {
-  if (recorder_ != nullptr) recorder_->save_once(reason, say);
+  if (recorder_ != nullptr && recorder_->options().seconds > 0) recorder_->save_once(reason, say);
 }
 
 void RecordDesk::report(v1::Statistics& out) const {
@@ -228,10 +256,25 @@ void RecordDesk::report(v1::Statistics& out) const {
   box->set_rows_lost(status.rows_lost);
   box->set_state_every(status.state_every);
   box->set_files(status.files);
+  if (status.path.empty()) return;
+  v1::RecordingStatistics* recording = out.mutable_recording();
+  recording->set_path(status.path);
+  recording->set_bytes(status.recorded_bytes);
+  recording->set_bytes_overtaken(status.bytes_overtaken);
+  recording->set_state_every(status.recorded_state_every);
+}
+
+void RecordDesk::serve(const Exchange& x, const v1::Request& request) {
+  if (request.has_save_black_box())
+    save(x, request.save_black_box());
+  else if (request.has_start_recording())
+    start_recording(x, request.start_recording());
+  else if (request.has_stop_recording())
+    stop_recording(x);
 }
 
 void RecordDesk::save(const Exchange& x, const v1::SaveBlackBox& request) {
-  if (recorder_ == nullptr)
+  if (recorder_ == nullptr || recorder_->options().seconds <= 0)
     return x.error(v1::ERROR_WRONG_STATE, "this server keeps no black box: black_box.seconds is 0");
   const std::string reason = request.reason().empty() ? "request" : request.reason();
   if (!is_name(reason))
@@ -251,6 +294,46 @@ void RecordDesk::save(const Exchange& x, const v1::SaveBlackBox& request) {
     });
   });
   if (!taken) x.error(v1::ERROR_WRONG_STATE, "the black box is being written just now: ask again");
+}
+
+void RecordDesk::start_recording(const Exchange& x, const v1::StartRecording& request) {
+  if (recorder_ == nullptr || recorder_->options().record_folder.empty())
+    return x.error(v1::ERROR_WRONG_STATE,
+                   "clients may have nothing recorded here: record.folder is not set in the config");
+  const std::string name = request.name().empty() ? "recording" : request.name();
+  if (!is_name(name))
+    return x.error(v1::ERROR_BAD_VALUE, "a name must match [A-Za-z0-9_.-]{1,64}: it becomes part of a file's name");
+  const double hz = request.state_hz();
+  if (!(hz >= 0 && hz <= 1000))
+    return x.error(v1::ERROR_BAD_VALUE, "state_hz: expected 0 (the server's own choice) to 1000");
+  if (recorder_->recording()) return x.error(v1::ERROR_WRONG_STATE, "a recording runs already: stop it first");
+  const std::string problem = recorder_->start_recording("", name, hz);
+  if (!problem.empty()) return x.error(v1::ERROR_NOT_WRITTEN, problem);
+  keyframe_wanted_ = true;
+  take_keyframe();
+  const record::RecorderStatus status = recorder_->status();
+  spdlog::info("recording to {}, asked for by {}", status.path, hub_.client_name(x.client()));
+  v1::Reply reply;
+  reply.mutable_recording()->set_path(status.path);
+  x.reply(std::move(reply));
+}
+
+void RecordDesk::stop_recording(const Exchange& x) {
+  const bool stopped = recorder_ != nullptr && recorder_->stop_recording([x](const record::Saved& saved) {
+    asio::post(x.hub().io, [x, saved] {
+      if (!saved.error.empty()) return x.error(v1::ERROR_NOT_WRITTEN, saved.error);
+      v1::Reply reply;
+      v1::Recorded* out = reply.mutable_recording();
+      out->set_path(saved.path);
+      out->set_bytes(saved.bytes);
+      out->set_records(saved.records);
+      out->set_first_tick(saved.first_tick);
+      out->set_last_tick(saved.last_tick);
+      out->set_bytes_overtaken(saved.bytes_overtaken);
+      x.reply(std::move(reply));
+    });
+  });
+  if (!stopped) x.error(v1::ERROR_WRONG_STATE, "nothing is being recorded");
 }
 
 }  // namespace tactus::net

@@ -43,7 +43,8 @@ class RecordDesk {
   // A fault has latched: a file, unless one was just written.
   void latched(const std::string& reason);
   void report(v1::Statistics& out) const;
-  void save(const Exchange& x, const v1::SaveBlackBox& request);
+  // SaveBlackBox, StartRecording, StopRecording.
+  void serve(const Exchange& x, const v1::Request& request);
 
  private:
   // What of the world is no part of its state.
@@ -52,9 +53,15 @@ class RecordDesk {
     std::vector<ChannelOptions> joint_options;
   };
 
+  void save(const Exchange& x, const v1::SaveBlackBox& request);
+  // Recordings of all that comes, into the folder of the config.
+  void start_recording(const Exchange& x, const v1::StartRecording& request);
+  void stop_recording(const Exchange& x);
   void every_second();
   void take_keyframe();
-  void add_keyframe(const State& state, std::uint64_t hash, const Settings& settings, std::uint64_t ticket);
+  void add_keyframe(const State& state, const SlowMemory* memory, std::uint64_t hash, const Settings& settings,
+                    std::uint64_t ticket);
+  std::uint32_t slow_ticks_max() const;
 
   Hub& hub_;
   record::Recorder* recorder_;

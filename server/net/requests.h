@@ -70,8 +70,8 @@ void release_lease(const Exchange& x, const v1::ReleaseLease& request);
 void list_leases(const Exchange& x);
 
 // requests_tool.cc
-// AttachTool, DetachTool; false: neither.
-bool serve_tool(const Exchange& x, const v1::Request& request);
+void attach_tool(const Exchange& x, const v1::AttachTool& request);
+void detach_tool(const Exchange& x, const v1::DetachTool& request);
 
 // requests_link.cc
 void set_link_faults(const Exchange& x, const v1::SetLinkFaults& request);

@@ -12,27 +12,12 @@
 namespace tactus::net {
 namespace {
 
-// Empty: fine.
-std::string fault_in(const v1::AttachTool& r) {
-  if (const std::string fault = net::fault_in(r.device()); !fault.empty()) return fault;
-  const auto outside = [](double x, double low, double high) { return x != 0 && !(x >= low && x <= high); };
-  if (!v1::ToolMode_IsValid(r.mode())) return fmt::format("mode is {}, expected 0..2", static_cast<int>(r.mode()));
-  if (outside(r.position_scale(), 1e-3, 1e3))
-    return fmt::format("position_scale is {}, expected 0.001..1000", r.position_scale());
-  if (outside(r.stiffness_n_per_m(), 1e-3, 1e6))
-    return fmt::format("stiffness_n_per_m is {}, expected 0.001..1e6", r.stiffness_n_per_m());
-  if (outside(r.watchdog_s(), 0.002, 0.2)) return fmt::format("watchdog_s is {}, expected 0.002..0.2", r.watchdog_s());
-  if (outside(r.reach_m(), 0.001, 1)) return fmt::format("reach_m is {}, expected 0.001..1", r.reach_m());
-  if (outside(r.deadband(), 0, 0.5)) return fmt::format("deadband is {}, expected 0..0.5", r.deadband());
-  return {};
-}
-
-void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t place, const v1::AttachTool& request,
-          double h, v1::ToolAttached& out) {
+void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t place, double h,
+          v1::ToolAttached& out) {
   const ToolSettings& s = choice.settings;
   out.set_tool(place);
   out.set_body_id(entry.body);
-  out.set_mode(request.mode());
+  out.set_mode(static_cast<v1::ToolMode>(s.mode));
   out.set_stiffness_n_per_m(choice.stiffness);
   out.set_damping_n_s_per_m(choice.damping);
   out.set_turn_stiffness_n_m_per_rad(choice.turn_stiffness);
@@ -44,9 +29,12 @@ void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t
   out.set_reach_m(choice.reach);
   out.set_wave_impedance_n_s_per_m(s.wave_impedance);
   out.set_turn_impedance_n_m_s_per_rad(s.turn_impedance);
-  out.set_deadband(request.deadband());
+  out.set_deadband(choice.deadband);
+  out.set_heartbeat_s(h * choice.heartbeat_ticks);
   for (const std::string& note : choice.notes) out.add_notes(note);
 }
+
+}  // namespace
 
 void attach_tool(const Exchange& x, const v1::AttachTool& request) {
   Hub& hub = x.hub();
@@ -73,10 +61,11 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
   }
   const std::uint32_t place = hub.tools.free_place();
   if (place == kTools) return x.error(v1::ERROR_FULL, fmt::format("a server holds {} tools at most", kTools));
-  const auto choice = std::make_shared<ToolChoice>(choose(request, hub.options.haptic, hub.scene.model().step));
+  const auto choice = std::make_shared<ToolChoice>(
+      choose(request, hub.options.haptic, hub.scene.model().step, !hub.scene.model().meshes.empty()));
   choice->settings.body = body;
   choice->settings.X_BT = X_BT;
-  hub.tools.set(place, x.client(), body);
+  hub.tools.set(place, x.client(), body, *choice);
   Command command;
   command.kind = Command::Kind::attach_tool;
   command.client = x.client();
@@ -93,7 +82,7 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
     for (const std::string& note : choice->notes)
       spdlog::info("device '{}' of {}: {}", request.device().name(), h.client_name(x.client()), note);
     v1::Reply reply;
-    fill(*choice, h.tools[place], place, request, h.scene.model().step, *reply.mutable_tool_attached());
+    fill(*choice, h.tools[place], place, h.scene.model().step, *reply.mutable_tool_attached());
     x.reply(std::move(reply));
   });
 }
@@ -104,14 +93,6 @@ void detach_tool(const Exchange& x, const v1::DetachTool& request) {
     return x.error(v1::ERROR_NOT_FOUND, fmt::format("tool {} is not this client's", request.tool()));
   hub.tools.release(hub, hub.tools[request.tool()].body);
   x.done();
-}
-
-}  // namespace
-
-bool serve_tool(const Exchange& x, const v1::Request& request) {
-  if (request.has_attach_tool()) attach_tool(x, request.attach_tool());
-  if (request.has_detach_tool()) detach_tool(x, request.detach_tool());
-  return request.has_attach_tool() || request.has_detach_tool();
 }
 
 }  // namespace tactus::net

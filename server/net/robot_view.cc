@@ -4,7 +4,7 @@
 #include <string>
 
 #include "server/net/scene_view.h"
-#include "server/record/record_codec.h"
+#include "server/record/keyframe.h"
 
 namespace tactus::net {
 namespace {

@@ -64,7 +64,8 @@ static_assert(static_cast<int>(LinkCause::slow_server) == v1::LINK_CAUSE_SLOW_SE
 
 }  // namespace
 
-NetStatistics::NetStatistics(Hub& hub) : hub_(hub), rolled_ns_(now_ns()) {}
+NetStatistics::NetStatistics(Hub& hub)
+    : hub_(hub), rolled_ns_(now_ns()), scrape_(hub.tick.metrics(), hub.options.web.metrics) {}
 
 void NetStatistics::roll() {
   const TickMetrics& m = hub_.tick.metrics();
@@ -82,6 +83,20 @@ void NetStatistics::roll() {
   ticks_seen_ = ticks;
   contacts_seen_ = contacts;
   skipped_seen_ = skipped;
+  leave_sample();
+}
+
+void NetStatistics::leave_sample() {
+  if (hub_.web == nullptr) return;
+  auto sample = std::make_shared<ScrapeSample>();
+  fill(sample->statistics, hub_.newest.tick, 0);
+  sample->ages.reserve(hub_.sessions.size());
+  hub_.sessions.for_each([&](const Session& session) { sample->ages.push_back(session.command_age_ns); });
+  const std::uint64_t beats = hub_.tick.metrics().beats.read();
+  sample->is_beating = beats != beats_seen_ || hub_.tick.lockstep();
+  beats_seen_ = beats;
+  sample->made_ns = now_ns();
+  scrape_.leave(std::move(sample));
 }
 
 void NetStatistics::answer(const Exchange& x) {

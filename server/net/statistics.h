@@ -5,6 +5,7 @@
 
 #include "server/metrics/histogram.h"
 #include "server/net/requests.h"
+#include "server/net/scrape.h"
 
 namespace tactus::net {
 
@@ -19,18 +20,22 @@ class NetStatistics {
   // Asks the tick for the present hash (one question at a time for all who wait), then replies.
   void answer(const Exchange& x);
   [[nodiscard]] std::string status_line() const;
+  // For the web thread.
+  [[nodiscard]] const Scrape& scrape() const { return scrape_; }
 
  private:
   void fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t hash) const;
   void fill_solvers(v1::Statistics& out) const;
+  void leave_sample();
   void fill_client(const Session& session, v1::ClientStatistics& out) const;
 
   Hub& hub_;
   HistogramWindow wake_window_, work_window_, step_window_;
   HistogramData wake_, work_, step_;  // of the last full second
-  std::uint64_t rolled_ns_ = 0, ticks_seen_ = 0, contacts_seen_ = 0, skipped_seen_ = 0, skipped_ = 0;
+  std::uint64_t rolled_ns_ = 0, ticks_seen_ = 0, contacts_seen_ = 0, skipped_seen_ = 0, skipped_ = 0, beats_seen_ = 0;
   double rate_hz_ = 0, contacts_mean_ = 0;
   std::vector<Exchange> waiting_;
+  Scrape scrape_;
 };
 
 }  // namespace tactus::net

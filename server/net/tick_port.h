@@ -41,6 +41,7 @@ class TickPort {
   void run_tick();  // one tick, and all that came of it
   void serve();     // commands only
   [[nodiscard]] const World& world() const { return loop_.world(); }
+  [[nodiscard]] const SlowTicker& slow() const { return loop_.slow(); }
 
   [[nodiscard]] const TickMetrics& metrics() const { return loop_.metrics(); }
   [[nodiscard]] const Rights* rights() const { return loop_.rights(); }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "server/net/hub.h"
+#include "server/net/requests.h"
 
 namespace tactus::net {
 namespace {
@@ -15,10 +17,61 @@ constexpr double kShare = 0.72;
 constexpr double kDampingShare = 0.9;  // low-passed by the client (clients/haptic, local_model.h)
 constexpr double kWaveImpedance = 14, kTurnImpedance = 0.014;
 
+// Round trip up to which the server's own coupling is stiffer than waves are (clients/haptic/README.md) [s].
+constexpr double kDirectMax = 0.002;
+
 struct Range {
   const char* name;
   double value, high;
 };
+
+// Mode for TOOL_AUTO, and why.
+ToolMode choose_mode(const v1::AttachTool& request, bool meshes, std::string& why) {
+  const double worst = request.round_trip_s() + request.jitter_s();
+  if (request.device().axes_actuated() == 0) {
+    why = "mode local: nobody feels this device";
+    return ToolMode::local;
+  }
+  if (!meshes) {
+    why = "mode local: planes describe this scene, and its force does not depend on the link";
+    return ToolMode::local;
+  }
+  const std::string scene = "the scene has meshes, which local planes see only once they touch; ";
+  if (worst > 0 && worst <= kDirectMax && request.loss() == 0) {
+    why = fmt::format("mode direct: {}the link's {:.2g} ms are short enough", scene, 1e3 * worst);
+    return ToolMode::direct;
+  }
+  why = fmt::format("mode wave: {}the link's {:.3g} ms and {:.2g} % loss ask for waves", scene, 1e3 * worst,
+                    100 * request.loss());
+  if (worst <= 0) why = fmt::format("mode wave: {}the link was not measured", scene);
+  return ToolMode::wave;
+}
+
+using Lower = std::function<void(double&, double, const char*, const char*)>;
+
+// At the handle, before scaling.
+void choose_gains(const v1::AttachTool& request, const HapticOptions& o, const Lower& lower, ToolChoice& out) {
+  const v1::DeviceCapabilities& d = request.device();
+  const double T = 1 / d.rate_hz(), scale = request.position_scale() > 0 ? request.position_scale() : 1.0;
+  const char* passive_why = "what is passive with the damping, rate and delay that the device states";
+  const double passive = kShare * d.damping_n_s_per_m() / (0.5 * T + d.delay_s());
+  double k = d.stiffness_max_n_per_m();
+  if (k > 0 && d.damping_n_s_per_m() > 0) lower(k, passive, "the device's stiffness_max", passive_why);
+  if (!(k > 0)) k = passive;
+  if (d.axes_actuated() == 0) k = 500;  // nobody feels it: it moves the tool
+  double wished = request.stiffness_n_per_m() > 0 ? request.stiffness_n_per_m() * scale * scale : k;
+  lower(wished, k, "stiffness at the handle", passive_why);
+  lower(wished, o.stiffness_max, "stiffness at the handle", "haptic.stiffness_max_n_per_m of the server");
+  out.stiffness = wished / (scale * scale);
+  out.damping = kDampingShare * d.damping_n_s_per_m() / (scale * scale);
+  const double turn_passive = kShare * d.turn_damping_n_m_s_per_rad() / (0.5 * T + d.delay_s());
+  out.turn_stiffness = d.turn_stiffness_max_n_m_per_rad();
+  if (out.turn_stiffness > 0 && turn_passive > 0)
+    lower(out.turn_stiffness, turn_passive, "the device's turn_stiffness_max", passive_why);
+  if (!(out.turn_stiffness > 0)) out.turn_stiffness = turn_passive;
+  if (d.axes_actuated() < 6) out.turn_stiffness = 0.2;  // not felt: keeps the tool upright
+  out.turn_damping = kDampingShare * d.turn_damping_n_m_s_per_rad();
+}
 
 }  // namespace
 
@@ -47,6 +100,11 @@ std::string fault_in(const v1::DeviceCapabilities& d) {
     return "device.torque_max_n_m is 0 but 6 axes are actuated; expected more";
   if (d.axes_actuated() == 0 && d.force_max_n() > 0)
     return fmt::format("device.force_max_n is {} but axes_actuated is 0", d.force_max_n());
+  if (d.axes_actuated() < 6 && d.torque_max_n_m() > 0)
+    return fmt::format("device.torque_max_n_m is {} but axes_actuated is {}: 6 give torque", d.torque_max_n_m(),
+                       d.axes_actuated());
+  if (!is_name(d.name()))
+    return fmt::format("device.name has {} characters; expected [A-Za-z0-9_.-]{{1,64}}", d.name().size());
   if (!(d.rate_hz() >= 50 && d.rate_hz() <= 1e5))
     return fmt::format("device.rate_hz is {}, expected 50..100000", d.rate_hz());
   if (d.axes_actuated() > 0 && d.damping_n_s_per_m() <= 0 && d.stiffness_max_n_per_m() <= 0)
@@ -55,31 +113,33 @@ std::string fault_in(const v1::DeviceCapabilities& d) {
   return {};
 }
 
-ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double h) {
+std::string fault_in(const v1::AttachTool& r) {
+  if (const std::string fault = fault_in(r.device()); !fault.empty()) return fault;
+  const auto outside = [](double x, double low, double high) { return x != 0 && !(x >= low && x <= high); };
+  if (!v1::ToolMode_IsValid(r.mode())) return fmt::format("mode is {}, expected 0..3", static_cast<int>(r.mode()));
+  if (outside(r.position_scale(), 1e-3, 1e3))
+    return fmt::format("position_scale is {}, expected 0.001..1000", r.position_scale());
+  if (outside(r.stiffness_n_per_m(), 1e-3, 1e6))
+    return fmt::format("stiffness_n_per_m is {}, expected 0.001..1e6", r.stiffness_n_per_m());
+  if (outside(r.watchdog_s(), 0.002, 0.2)) return fmt::format("watchdog_s is {}, expected 0.002..0.2", r.watchdog_s());
+  if (outside(r.reach_m(), 0.001, 1)) return fmt::format("reach_m is {}, expected 0.001..1", r.reach_m());
+  if (outside(r.round_trip_s(), 0, 10)) return fmt::format("round_trip_s is {}, expected 0..10", r.round_trip_s());
+  if (outside(r.jitter_s(), 0, 10)) return fmt::format("jitter_s is {}, expected 0..10", r.jitter_s());
+  if (outside(r.loss(), 0, 1)) return fmt::format("loss is {}, expected 0..1", r.loss());
+  if (outside(r.deadband(), 0, 0.5)) return fmt::format("deadband is {}, expected 0..0.5", r.deadband());
+  return {};
+}
+
+ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double h, bool meshes) {
   const v1::DeviceCapabilities& d = request.device();
-  const double T = 1 / d.rate_hz(), scale = request.position_scale() > 0 ? request.position_scale() : 1.0;
+  const double scale = request.position_scale() > 0 ? request.position_scale() : 1.0;
   ToolChoice out;
-  const auto lower = [&](double& x, double limit, const char* what, const char* why) {
+  const Lower lower = [&out](double& x, double limit, const char* what, const char* why) {
     if (x <= limit) return;
     out.notes.push_back(fmt::format("{} {:.4g} is cut to {:.4g}: {}", what, x, limit, why));
     x = limit;
   };
-  const double passive = kShare * d.damping_n_s_per_m() / (0.5 * T + d.delay_s());
-  const double turn_passive = kShare * d.turn_damping_n_m_s_per_rad() / (0.5 * T + d.delay_s());
-  double k = d.damping_n_s_per_m() > 0 ? passive : d.stiffness_max_n_per_m();
-  if (d.stiffness_max_n_per_m() > 0) k = std::min(k, d.stiffness_max_n_per_m());
-  if (d.axes_actuated() == 0) k = 500;  // nobody feels it: it moves the tool
-  double wished = request.stiffness_n_per_m() > 0 ? request.stiffness_n_per_m() * scale * scale : k;
-  lower(wished, k, "stiffness at the handle",
-        "what is passive with the damping, rate and delay that the device states");
-  lower(wished, o.stiffness_max, "stiffness at the handle", "haptic.stiffness_max_n_per_m of the server");
-  out.stiffness = wished / (scale * scale);
-  out.damping = kDampingShare * d.damping_n_s_per_m() / (scale * scale);
-  out.turn_stiffness = d.turn_damping_n_m_s_per_rad() > 0 ? turn_passive : d.turn_stiffness_max_n_m_per_rad();
-  if (d.turn_stiffness_max_n_m_per_rad() > 0)
-    out.turn_stiffness = std::min(out.turn_stiffness, d.turn_stiffness_max_n_m_per_rad());
-  if (d.axes_actuated() < 6) out.turn_stiffness = 0.2;  // not felt: keeps the tool upright
-  out.turn_damping = kDampingShare * d.turn_damping_n_m_s_per_rad();
+  choose_gains(request, o, lower, out);
   out.force_limit = d.axes_actuated() > 0 ? d.force_max_n() : o.force_max;
   out.torque_limit = d.axes_actuated() == 6 ? d.torque_max_n_m() : o.torque_max;
   lower(out.force_limit, o.force_max, "force", "haptic.force_max_n of the server");
@@ -87,6 +147,7 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   out.reach = request.reach_m() > 0 ? request.reach_m() : o.reach_m;
   ToolSettings& s = out.settings;
   s.mode = static_cast<ToolMode>(request.mode());
+  if (request.mode() == v1::TOOL_AUTO) s.mode = choose_mode(request, meshes, out.notes.emplace_back());
   s.gains = {out.stiffness, 2, out.turn_stiffness, 2e-4};
   if (s.mode == ToolMode::wave) s.gains = {5000, kWaveImpedance, 0.5, 1e-3};
   s.position_scale = scale;
@@ -99,7 +160,22 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   s.watchdog_ticks = std::max(1u, ticks(watchdog));
   s.ramp_ticks = std::max(1u, ticks(o.ramp_s));
   s.ramp_in_ticks = std::max(1u, ticks(0.2));
+  if (request.deadband() > 0 && s.mode == ToolMode::wave) {
+    out.notes.emplace_back("no deadband: a wave that is not sent is energy that does not arrive");
+  } else if (request.deadband() > 0) {
+    out.deadband = request.deadband();
+    out.heartbeat_ticks = s.predict_ticks = wire::heartbeat_for(s.watchdog_ticks);
+  }
   return out;
+}
+
+void ToolTable::set(std::uint32_t place, ClientSlot client, BodyIndex body, const ToolChoice& choice) {
+  entries_[place] = {true, client, body, std::nullopt};
+  if (choice.deadband <= 0) return;
+  wire::DeadbandOptions options;
+  options.share = choice.deadband;
+  options.heartbeat = choice.heartbeat_ticks;
+  entries_[place].band.emplace(options);
 }
 
 std::uint32_t ToolTable::free_place() const {

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "haptic.pb.h"
+#include "proto/deadband.h"
 #include "server/net/haptic_options.h"
 #include "server/realtime/tool_desk.h"
 #include "server/session/authority.h"
@@ -21,13 +23,17 @@ struct ToolChoice {
   double reach = 0;
   double stiffness = 0, damping = 0, turn_stiffness = 0, turn_damping = 0;  // for the client, at the tool
   double force_limit = 0, torque_limit = 0;                                 // at the handle
+  double deadband = 0;                                                      // share; 0: none
+  std::uint32_t heartbeat_ticks = 0;
   std::vector<std::string> notes;
 };
 
 // Empty: fine. Otherwise which capability is wrong or contradicts which, and what is expected.
 [[nodiscard]] std::string fault_in(const v1::DeviceCapabilities& device);
-// The request must have been found sound. h: the tick [s].
-[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h);
+// The whole request.
+[[nodiscard]] std::string fault_in(const v1::AttachTool& request);
+// The request must have been found sound. h: the tick [s]; meshes: the scene has some.
+[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h, bool meshes);
 
 class ToolTable {
  public:
@@ -35,11 +41,13 @@ class ToolTable {
     bool used = false;
     ClientSlot client = 0;
     BodyIndex body = kNoBody;
+    std::optional<wire::ToolBand> band;  // of the TOOLs to its own client
   };
   // kTools: no place is free.
   [[nodiscard]] std::uint32_t free_place() const;
   [[nodiscard]] const Entry& operator[](std::size_t i) const { return entries_[i]; }
-  void set(std::uint32_t place, ClientSlot client, BodyIndex body) { entries_[place] = {true, client, body}; }
+  void set(std::uint32_t place, ClientSlot client, BodyIndex body, const ToolChoice& choice);
+  [[nodiscard]] Entry& at(std::size_t i) { return entries_[i]; }
   void free(std::uint32_t place) { entries_[place] = {}; }
   [[nodiscard]] bool holds(std::uint32_t place, ClientSlot client) const {
     return place < kTools && entries_[place].used && entries_[place].client == client;

@@ -9,8 +9,9 @@
 
 namespace tactus::net {
 namespace {
-constexpr std::size_t kBeforeKeyMax = 4096;  // of a message before there is a session
-constexpr std::size_t kCloseTextMax = 120;   // RFC 6455: a control frame has at most 125 bytes
+constexpr std::size_t kBeforeKeyMax = 4096;    // of a message before there is a session
+constexpr std::size_t kUnreadMax = 64u << 20;  // once-only frames of a bridge that a viewer may leave unread
+constexpr std::size_t kCloseTextMax = 120;     // RFC 6455: a control frame has at most 125 bytes
 }  // namespace
 
 std::string header_of(lws* wsi, lws_token_indexes token) {
@@ -43,8 +44,9 @@ WebClient::WebClient(lws* socket, std::uint32_t number, double requests_per_s)
     : wsi(socket), id(number), cap(requests_per_s, std::max(50.0, requests_per_s / 5)), moved_ns_(now_ns()) {}
 
 const char* WebClient::append(const void* data, std::size_t length) {
-  if (lws_frame_is_binary(wsi) == 0) return "expected binary messages";
-  const std::size_t limit = sealer_ ? wire::kControlInboundMax + wire::kMacBytes : kBeforeKeyMax;
+  is_text = lws_frame_is_binary(wsi) == 0;
+  if (is_text && !bridge) return "expected binary messages";
+  const std::size_t limit = sealer_ || bridge ? wire::kControlInboundMax + wire::kMacBytes : kBeforeKeyMax;
   if (in.size() + length > limit) return "the message is longer than a control frame may be";
   const auto* bytes = static_cast<const std::uint8_t*>(data);
   in.insert(in.end(), bytes, bytes + length);
@@ -61,13 +63,33 @@ void WebClient::put(const WebOutbound& message, WebBytes&& bytes) {
     queue_.push_back({message, std::move(bytes)});
     return;
   }
-  for (Item& item : states_) {
-    if (item.message.key != message.key) continue;
-    item = {message, std::move(bytes)};
+  put_state({message, std::move(bytes)});
+}
+
+void WebClient::put_state(Item&& item) {
+  for (Item& there : states_) {
+    if (there.message.key != item.message.key) continue;
+    there = std::move(item);
     gauge->states_replaced.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  states_.push_back({message, std::move(bytes)});
+  states_.push_back(std::move(item));
+}
+
+bool WebClient::put(FoxgloveBridge::Frame&& frame) {
+  if (queue_.empty() && states_.empty()) moved_ns_ = now_ns();
+  Item item;
+  item.message.kind = frame.is_state ? WebOutbound::Kind::state : WebOutbound::Kind::frame;
+  item.message.key = frame.key;
+  item.is_text = frame.is_text;
+  item.bytes = std::move(frame.bytes);
+  if (frame.is_state) {
+    put_state(std::move(item));
+    return true;
+  }
+  waiting_bytes_ += item.bytes.size();
+  queue_.push_back(std::move(item));
+  return waiting_bytes_ <= kUnreadMax;
 }
 
 bool WebClient::next(Item& out) {
@@ -107,8 +129,11 @@ int WebClient::send(const Item& item, std::vector<std::uint8_t>& scratch) {
     const wire::Mac mac = sealer_->control_mac('S', counter_out_++, {scratch.data() + LWS_PRE, payload});
     std::memcpy(scratch.data() + LWS_PRE + payload, mac.data(), mac.size());
   }
-  if (item.message.kind == WebOutbound::Kind::frame) gauge->queued_bytes.fetch_sub(payload, std::memory_order_relaxed);
-  return lws_write(wsi, scratch.data() + LWS_PRE, length, LWS_WRITE_BINARY) < 0 ? -1 : 0;
+  if (item.message.kind == WebOutbound::Kind::frame && bridge) waiting_bytes_ -= payload;
+  if (item.message.kind == WebOutbound::Kind::frame && !bridge)
+    gauge->queued_bytes.fetch_sub(payload, std::memory_order_relaxed);
+  const lws_write_protocol kind = item.is_text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY;
+  return lws_write(wsi, scratch.data() + LWS_PRE, length, kind) < 0 ? -1 : 0;
 }
 
 bool WebClient::is_stalled(std::uint64_t now, std::uint64_t limit_ns) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "server/net/foxglove_bridge.h"
 #include "server/net/web_link.h"
 #include "server/session/rate_cap.h"
 
@@ -30,6 +31,8 @@ class WebClient {
   [[nodiscard]] bool is_complete() const;
   // Queues what net handed over.
   void put(const WebOutbound& message, WebBytes&& bytes);
+  // Queues what the bridge made. False: more waits than a viewer may leave unread.
+  bool put(FoxgloveBridge::Frame&& frame);
   // At most one frame; lws' return code.
   int write(std::vector<std::uint8_t>& scratch);
   // Something waits, and nothing went out for `limit_ns`.
@@ -41,14 +44,18 @@ class WebClient {
   const std::uint32_t id;
   WebBytes in;
   RateCap cap;
-  bool is_held = false;  // not read from, for its cap's sake
+  bool is_text = false;                    // what is in `in`
+  std::unique_ptr<FoxgloveBridge> bridge;  // null: speaks tactus.v1
+  bool is_held = false;                    // not read from, for its cap's sake
   WebGaugePtr gauge = std::make_shared<WebGauge>();
 
  private:
   struct Item {
     WebOutbound message;
     WebBytes bytes;
+    bool is_text = false;
   };
+  void put_state(Item&& item);
   bool next(Item& out);
   int send(const Item& item, std::vector<std::uint8_t>& scratch);
 
@@ -56,6 +63,7 @@ class WebClient {
   std::deque<Item> states_;  // one a key, the one that waits longest first
   std::optional<wire::Sealer> sealer_;
   std::uint64_t counter_out_ = 0, moved_ns_ = 0;
+  std::size_t waiting_bytes_ = 0;  // of the bridge's frames in queue_
 };
 
 }  // namespace tactus::net

@@ -79,15 +79,30 @@ const WebFile* WebHttp::find(lws* wsi, std::string_view path) const {
   return files_->find(path, gzip);
 }
 
-bool WebHttp::is_refused(lws* wsi, std::string_view path) {
-  refresh();
-  return !is_get(wsi) || (find(wsi, path) == nullptr && path != "/");
+int WebHttp::answer_page(lws* wsi, WebPage&& page, WebReply** reply) {
+  auto next = std::make_unique<WebReply>();
+  next->own = std::move(page.body);
+  next->body = next->own;
+  Head head(wsi);
+  head.start(page.status, page.type, next->body.size());
+  head.add("cache-control:", "no-store");
+  add_safety(head);
+  if (!head.send()) return -1;
+  if (is_head(wsi)) return finished(wsi);
+  delete std::exchange(*reply, next.release());
+  lws_callback_on_writable(wsi);
+  return 0;
 }
 
-int WebHttp::answer(lws* wsi, std::string_view path, WebReply** reply) {
+int WebHttp::answer(lws* wsi, std::string_view path, WebReply** reply, bool* is_refused) {
+  *is_refused = true;
   if (!is_get(wsi)) {
     lws_return_http_status(wsi, HTTP_STATUS_METHOD_NOT_ALLOWED, "expected GET or HEAD");
     return -1;
+  }
+  if (std::optional<WebPage> page = pages_(path, is_loopback(peer_of(wsi)))) {
+    *is_refused = page->status == HTTP_STATUS_FORBIDDEN;
+    return answer_page(wsi, std::move(*page), reply);
   }
   refresh();
   const WebFile* file = find(wsi, path);
@@ -95,6 +110,7 @@ int WebHttp::answer(lws* wsi, std::string_view path, WebReply** reply) {
     lws_return_http_status(wsi, HTTP_STATUS_NOT_FOUND, "no such file in the viewer; try /");
     return finished(wsi);
   }
+  *is_refused = false;
   auto next = std::make_unique<WebReply>();
   next->files = files_;
   next->own = file == nullptr ? missing_viewer_page() : std::string();

@@ -22,20 +22,21 @@ struct WebReply {
 
 class WebHttp {
  public:
-  explicit WebHttp(std::string directory) : directory_(std::move(directory)) {}
+  WebHttp(std::string directory, WebPages pages) : directory_(std::move(directory)), pages_(std::move(pages)) {}
 
   // Begins the answer to a request; lws' return code.
-  int answer(lws* wsi, std::string_view path, WebReply** reply);
-  // The method or the path is none of ours.
-  [[nodiscard]] bool is_refused(lws* wsi, std::string_view path);
+  // is_refused: the method or the path is none of ours.
+  int answer(lws* wsi, std::string_view path, WebReply** reply, bool* is_refused);
   // Sends the next piece of the body; lws' return code.
   static int write(lws* wsi, WebReply** reply);
 
  private:
+  static int answer_page(lws* wsi, WebPage&& page, WebReply** reply);
   void refresh();
   const WebFile* find(lws* wsi, std::string_view path) const;
 
   std::string directory_;
+  WebPages pages_;
   std::shared_ptr<const WebFiles> files_ = std::make_shared<WebFiles>();
   std::string stamp_;  // of index.html as loaded
   std::uint64_t looked_ns_ = 0;

@@ -72,6 +72,11 @@ bool is_origin_allowed(std::string_view origin, std::string_view host, std::stri
   return from == "http://" + to || from == "https://" + to;
 }
 
+bool is_loopback(std::string_view address) {
+  if (address.starts_with("::ffff:")) address.remove_prefix(7);
+  return address.starts_with("127.") || address == "::1";
+}
+
 bool WebFiles::load(const std::string& folder) {
   std::map<std::string, WebFile, std::less<>> found;
   std::error_code error;

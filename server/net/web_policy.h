@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +16,17 @@ namespace tactus::net {
 // when it stands in `allowed` (separated by blanks, whole origins such as "https://example.org", or "*"). A program
 // that is no browser sends no Origin (empty) and is let in: it must shake hands like any client.
 bool is_origin_allowed(std::string_view origin, std::string_view host, std::string_view allowed);
+
+// An address as text is of this machine.
+bool is_loopback(std::string_view address);
+
+// A text that is made when it is asked for.
+struct WebPage {
+  unsigned status = 200;
+  std::string type, body;
+};
+// Of a path; nothing: the path is none of theirs. is_local: the request comes from this machine.
+using WebPages = std::function<std::optional<WebPage>(std::string_view path, bool is_local)>;
 
 struct WebFile {
   std::string bytes, type, etag;

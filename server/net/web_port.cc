@@ -8,9 +8,23 @@
 #include <cstring>
 #include <utility>
 
+#include "server/net/statistics.h"
+
 namespace tactus::net {
 namespace {
 constexpr int kBatch = 32;  // frames served before the loop serves others
+
+WebDoor door_of(Hub& hub) {
+  WebDoor door;
+  door.options = hub.options.web;
+  door.listen = hub.options.listen;
+  door.requests_per_s = hub.options.requests_per_s;
+  door.pages = [&hub](std::string_view path, bool is_local) { return hub.statistics->scrape().page(path, is_local); };
+  door.is_foxglove_open =
+      door.options.foxglove == "open" || (door.options.foxglove == "auto" && hub.options.token.empty());
+  door.token = hub.options.token;
+  return door;
+}
 }  // namespace
 
 class WebConnection final : public Conversation {
@@ -108,10 +122,7 @@ class WebConnection final : public Conversation {
   WebGaugePtr gauge_;
 };
 
-WebPort::WebPort(Hub& hub)
-    : hub_(hub),
-      thread_(hub.options.web, hub.options.listen, hub.options.requests_per_s, link_),
-      wake_(hub.io, dup(link_.net_fd)) {}
+WebPort::WebPort(Hub& hub) : hub_(hub), thread_(door_of(hub), link_), wake_(hub.io, dup(link_.net_fd)) {}
 
 WebPort::~WebPort() {
   stop();

@@ -31,6 +31,10 @@ void to_log(int, const char* line) {
   spdlog::debug("web: {}", std::string_view(line, std::strcspn(line, "\n")));
 }
 
+bool offers_foxglove(const std::string& list) {
+  return offers(list, foxglove_wire::kProtocols[0]) || offers(list, foxglove_wire::kProtocols[1]);
+}
+
 // The library says only that it failed; asio says why, in the words of the other ports.
 void try_port(const std::string& listen, std::uint16_t port) {
   if (port == 0) return;
@@ -45,11 +49,11 @@ void try_port(const std::string& listen, std::uint16_t port) {
 }  // namespace
 
 struct WebThread::Impl {
-  Impl(const WebOptions& o, const std::string& listen, double requests, WebLink& l)
-      : options(o), requests_per_s(requests), link(l), http(o.directory) {
-    try_port(listen, options.port);
+  Impl(WebDoor d, WebLink& l)
+      : door(std::move(d)), options(door.options), link(l), http(options.directory, door.pages) {
+    try_port(door.listen, options.port);
     lws_set_log_level(LLL_ERR | LLL_WARN, to_log);
-    open(listen);
+    open(door.listen);
   }
   ~Impl() {
     // First the context: it says good-bye to each client, which must still be there.
@@ -64,6 +68,9 @@ struct WebThread::Impl {
   void run(int avoid_cpu);
   void take_outbound();
   void tell_net(WebInbound message, WebBytes* bytes, WebGaugePtr* gauge = nullptr);
+  void to_bridge(WebClient& client, const WebOutbound& message, WebBytes&& bytes);
+  void from_bridge(WebClient& client, FoxgloveBridge::Out& out);
+  [[nodiscard]] int answer(lws* wsi, std::string_view path, WebReply** reply);
   [[nodiscard]] int confirm_upgrade(lws* wsi);
   void established(lws* wsi, WebClient** slot);
   [[nodiscard]] int received(WebClient& client, const void* data, std::size_t length);
@@ -73,8 +80,8 @@ struct WebThread::Impl {
   static int on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
   static int on_socket(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
 
-  const WebOptions options;
-  const double requests_per_s;
+  const WebDoor door;
+  const WebOptions& options;
   WebLink& link;
   WebHttp http;
   lws_context* context = nullptr;
@@ -92,6 +99,8 @@ void WebThread::Impl::open(const std::string& listen) {
   static const lws_protocols protocols[] = {
       {"http", &Impl::on_http, sizeof(WebReply*), kReadBytes, 0, nullptr, 0},
       {kProtocol, &Impl::on_socket, sizeof(WebClient*), kReadBytes, 1, nullptr, 0},
+      {foxglove_wire::kProtocols[0], &Impl::on_socket, sizeof(WebClient*), kReadBytes, 2, nullptr, 0},
+      {foxglove_wire::kProtocols[1], &Impl::on_socket, sizeof(WebClient*), kReadBytes, 3, nullptr, 0},
       {nullptr, nullptr, 0, 0, 0, nullptr, 0}};
   static lws_retry_bo_t silence{};
   silence.secs_since_valid_ping = static_cast<std::uint16_t>(std::max(1u, options.silence_s / 3));
@@ -146,7 +155,11 @@ void WebThread::Impl::take_outbound() {
     std::unique_ptr<WebBytes> bytes(out.bytes);
     const auto it = clients.find(out.client);
     if (it == clients.end()) continue;
-    it->second->put(out, std::move(*bytes));
+    if (it->second->bridge) {
+      to_bridge(*it->second, out, std::move(*bytes));
+    } else {
+      it->second->put(out, std::move(*bytes));
+    }
     lws_callback_on_writable(it->second->wsi);
   }
   while (!waiting.empty() && link.inbound.push(waiting.front())) waiting.pop_front();
@@ -166,8 +179,12 @@ int WebThread::Impl::confirm_upgrade(lws* wsi) {
   if (!is_origin_allowed(origin, host, options.allowed_origins)) {
     why = "this page may not talk to this server: its Origin is not the server's ([web] allowed_origins)";
     link.refused_origin.fetch_add(1, std::memory_order_relaxed);
-  } else if (!offers(header_of(wsi, WSI_TOKEN_PROTOCOL), kProtocol)) {
-    why = "expected the WebSocket sub-protocol tactus.v1";
+  } else if (const std::string list = header_of(wsi, WSI_TOKEN_PROTOCOL); offers_foxglove(list)) {
+    if (door.is_foxglove_open) return 0;
+    why = "this server has a token, which Foxglove cannot show: [web] foxglove = \"open\" lets it in without";
+    link.refused_http.fetch_add(1, std::memory_order_relaxed);
+  } else if (!offers(list, kProtocol)) {
+    why = "expected the WebSocket sub-protocol tactus.v1, foxglove.sdk.v1 or foxglove.websocket.v1";
     link.refused_http.fetch_add(1, std::memory_order_relaxed);
   }
   if (why == nullptr) return 0;
@@ -176,9 +193,16 @@ int WebThread::Impl::confirm_upgrade(lws* wsi) {
   return 1;
 }
 
+int WebThread::Impl::answer(lws* wsi, std::string_view path, WebReply** reply) {
+  bool is_refused = false;
+  const int result = http.answer(wsi, path, reply, &is_refused);
+  if (is_refused) link.refused_http.fetch_add(1, std::memory_order_relaxed);
+  return result;
+}
+
 void WebThread::Impl::established(lws* wsi, WebClient** slot) {
   const std::uint32_t id = next_client++;
-  auto client = std::make_unique<WebClient>(wsi, id, requests_per_s);
+  auto client = std::make_unique<WebClient>(wsi, id, door.requests_per_s);
   *slot = client.get();
   const std::string address = peer_of(wsi);
   WebInbound message;
@@ -187,6 +211,44 @@ void WebThread::Impl::established(lws* wsi, WebClient** slot) {
   tell_net(message, new WebBytes(address.begin(), address.end()), new WebGaugePtr(client->gauge));
   clients.emplace(id, std::move(client));
   lws_set_timer_usecs(wsi, kLookUs);
+  const lws_protocols* protocol = lws_get_protocol(wsi);
+  if (protocol == nullptr || !offers_foxglove(protocol->name)) return;
+  WebClient& viewer = **slot;
+  viewer.bridge = std::make_unique<FoxgloveBridge>(fmt::format("foxglove-{}", id), door.token);
+  FoxgloveBridge::Out out;
+  viewer.bridge->start(out);
+  from_bridge(viewer, out);
+}
+
+// What net says to a bridge.
+void WebThread::Impl::to_bridge(WebClient& client, const WebOutbound& message, WebBytes&& bytes) {
+  if (message.kind == WebOutbound::Kind::key) return;  // it works out its own
+  if (message.kind == WebOutbound::Kind::close) return client.put(message, std::move(bytes));
+  if (message.kind == WebOutbound::Kind::frame)
+    client.gauge->queued_bytes.fetch_sub(bytes.size(), std::memory_order_relaxed);
+  FoxgloveBridge::Out out;
+  client.bridge->from_net(bytes, out);
+  from_bridge(client, out);
+}
+
+void WebThread::Impl::from_bridge(WebClient& client, FoxgloveBridge::Out& out) {
+  for (WebBytes& frame : out.to_net) {
+    WebInbound message;
+    message.client = client.id;
+    tell_net(message, new WebBytes(std::move(frame)));
+  }
+  bool is_read = true;
+  for (FoxgloveBridge::Frame& frame : out.to_viewer) is_read = client.put(std::move(frame)) && is_read;
+  if (!is_read && out.end.empty()) {
+    out.end = "does not read: more waits than a viewer may leave unread";
+    link.slow.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (!out.end.empty()) {
+    WebOutbound close;
+    close.kind = WebOutbound::Kind::close;
+    client.put(close, WebBytes(out.end.begin(), out.end.end()));
+  }
+  if (!out.to_viewer.empty() || !out.end.empty()) lws_callback_on_writable(client.wsi);
 }
 
 int WebThread::Impl::received(WebClient& client, const void* data, std::size_t length) {
@@ -200,9 +262,16 @@ int WebThread::Impl::received(WebClient& client, const void* data, std::size_t l
                       why);
   }
   if (!client.is_complete()) return 0;
-  WebInbound message;
-  message.client = client.id;
-  tell_net(message, new WebBytes(std::exchange(client.in, {})));
+  if (client.bridge) {
+    FoxgloveBridge::Out out;
+    const WebBytes in = std::exchange(client.in, {});
+    client.bridge->from_viewer(client.is_text, {reinterpret_cast<const char*>(in.data()), in.size()}, out);
+    from_bridge(client, out);
+  } else {
+    WebInbound message;
+    message.client = client.id;
+    tell_net(message, new WebBytes(std::exchange(client.in, {})));
+  }
   if (!client.cap.take(now_ns())) {  // read on later; the client waits, nothing is refused
     client.is_held = true;
     lws_rx_flow_control(client.wsi, 0);
@@ -218,6 +287,11 @@ int WebThread::Impl::look(WebClient& client) {
   }
   lws_set_timer_usecs(client.wsi, client.is_held ? static_cast<lws_usec_t>(client.cap.wait_ns() / 1000 + 1) : kLookUs);
   while (!waiting.empty() && link.inbound.push(waiting.front())) waiting.pop_front();
+  if (client.bridge) {
+    FoxgloveBridge::Out out;
+    client.bridge->look(out);
+    from_bridge(client, out);
+  }
   if (!client.is_stalled(now_ns(), 1'000'000'000u * std::uint64_t{options.stall_s})) return 0;
   link.slow.fetch_add(1, std::memory_order_relaxed);
   spdlog::info("web: {}: does not read: took nothing for {} s; cut off", peer_of(client.wsi), options.stall_s);
@@ -255,9 +329,7 @@ int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, 
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
       return -1;  // a WebSocket without our sub-protocol: confirm_upgrade has said so
     case LWS_CALLBACK_HTTP:
-      if (self->http.is_refused(wsi, {static_cast<const char*>(in), length}))
-        self->link.refused_http.fetch_add(1, std::memory_order_relaxed);
-      return self->http.answer(wsi, {static_cast<const char*>(in), length}, reply);
+      return self->answer(wsi, {static_cast<const char*>(in), length}, reply);
     case LWS_CALLBACK_HTTP_WRITEABLE:
       return WebHttp::write(wsi, reply);
     case LWS_CALLBACK_CLOSED_HTTP:
@@ -294,8 +366,7 @@ int WebThread::Impl::on_socket(lws* wsi, lws_callback_reasons reason, void* user
   }
 }
 
-WebThread::WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebLink& link)
-    : impl_(std::make_unique<Impl>(options, listen, requests_per_s, link)) {}
+WebThread::WebThread(WebDoor door, WebLink& link) : impl_(std::make_unique<Impl>(std::move(door), link)) {}
 
 WebThread::~WebThread() {
   stop();

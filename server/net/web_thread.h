@@ -10,13 +10,23 @@
 
 #include "server/net/options.h"
 #include "server/net/web_link.h"
+#include "server/net/web_policy.h"
 
 namespace tactus::net {
+
+struct WebDoor {
+  WebOptions options;
+  std::string listen;
+  double requests_per_s = 500;   // of one client
+  WebPages pages;                // called on the web thread
+  bool is_foxglove_open = true;  // viewers of the Foxglove protocol are let in
+  std::string token;             // with which they are authenticated, where the server has one
+};
 
 class WebThread {
  public:
   // Binds. Throws asio::system_error naming the port.
-  WebThread(const WebOptions& options, const std::string& listen, double requests_per_s, WebLink& link);
+  WebThread(WebDoor door, WebLink& link);
   ~WebThread();
   WebThread(const WebThread&) = delete;
   WebThread& operator=(const WebThread&) = delete;

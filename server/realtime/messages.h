@@ -15,6 +15,7 @@ namespace tactus {
 
 class World;
 class SlowSolver;
+struct SlowMemory;
 class ShadowSolver;
 
 // Names a client to the session room (index and generation); the tick thread only hands it back.
@@ -115,6 +116,7 @@ struct Command {
   const ChannelOptions* options = nullptr;
   World* world = nullptr;
   State* state = nullptr;
+  SlowMemory* memory = nullptr;  // snapshot: filled, too, when not null
   const Parameters* parameters = nullptr;
   SlowSolver* solver = nullptr;    // running; comes back in a Notice retired, when another one takes its place
   ShadowSolver* shadow = nullptr;  // the same

@@ -18,8 +18,12 @@ struct RecordRow {
   enum class Kind : std::uint8_t {
     wrench,   // body, value: applied in the step to `tick`
     hash,     // of the state at `tick`
-    adopted,  // a slow model's step became the state at `tick`
-    notice,   // what: a done or an event; done swap_world carries the new epoch
+    adopted,  // a slow model's step became the state at `tick`; ok: the next one was begun at once
+    begun,    // a slow model's step was begun before the step to `tick`, not by an adoption
+    model,    // another model took over after `tick`; mode: ContactModelKind, bits: ticks of its steps, 0: in each tick
+    notice,   // what: a done or an event; done swap_world carries the new epoch; mode, bits: the model in charge, as
+              // above; value: the beat before
+    lost,     // by the recorder: rows are missing before this one
     // What the channels of joints were given before the step to `tick`: a run is re-executed from these.
     joint_command,  // joint, mode; value: as asked for, rate; number: for so many ticks
     joint_release,  // joint

@@ -20,6 +20,23 @@ void TickLoop::record_notice(const Notice& notice) noexcept {
   row.body = notice.body;
   row.tick = notice.tick;
   row.number = notice.ticket;
+  if (notice.kind == Notice::Kind::done) name_model(row);
+  row.value[0] = static_cast<double>(beat_);  // states of later beats are those after it
+  record_row(row);
+}
+
+void TickLoop::name_model(RecordRow& row) const noexcept {
+  row.mode = static_cast<std::uint8_t>(slow_.active() ? slow_.solver()->kind() : world_->state().contact_model);
+  row.bits = slow_.active() ? slow_.solver()->ticks() : 0;
+}
+
+void TickLoop::record_model() noexcept {
+  if (link_.record == nullptr) return;
+  RecordRow row;
+  row.kind = RecordRow::Kind::model;
+  row.epoch = epoch_;
+  row.tick = world_->state().tick;
+  name_model(row);
   record_row(row);
 }
 
@@ -98,14 +115,20 @@ void TickLoop::record_joints() noexcept {
 // After the step.
 void TickLoop::record_step() noexcept {
   if (link_.record == nullptr) return;
-  record_joints();
   RecordRow row;
   row.epoch = epoch_;
   row.tick = world_->state().tick;
-  if (slow_.adopted()) {
-    row.kind = RecordRow::Kind::adopted;
+  if (slow_.begun_alone()) {
+    row.kind = RecordRow::Kind::begun;
     record_row(row);
   }
+  if (slow_.adopted()) {  // before all that came of the step: a replay must know how to take it
+    row.kind = RecordRow::Kind::adopted;
+    row.ok = slow_.under_way();
+    record_row(row);
+    row.ok = true;
+  }
+  record_joints();
   const std::uint32_t every = link_.record->hash_every;
   if (every == 0 || row.tick % every != 0) return;
   row.kind = RecordRow::Kind::hash;

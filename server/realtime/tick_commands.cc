@@ -158,6 +158,7 @@ void TickLoop::handle_world(const Command& command, Notice& out) noexcept {
     case Command::Kind::snapshot:
       out.state = command.state;
       world_->snapshot(*command.state);
+      if (command.memory != nullptr) out.ok = slow_.save(*world_, *command.memory);
       break;
     case Command::Kind::set_model:
     case Command::Kind::set_shadow:
@@ -247,9 +248,9 @@ void TickLoop::tell_robots(const JudgeContext& context) noexcept {
 
 void TickLoop::step_world(const Wake& wake) noexcept {
   const JudgeContext context = judge_context(wake);  // before the world moves on
-  const std::uint64_t before = now_ns();
+  step_start_ns_ = now_ns();
   advance_world();
-  step_ns_ = now_ns() - before;
+  step_ns_ = now_ns() - step_start_ns_;
   record_step();
   account_solvers();
   tell_robots(context);

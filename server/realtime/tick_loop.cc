@@ -137,8 +137,11 @@ void TickLoop::account(const Wake& wake) noexcept {
   const std::uint64_t end = now_ns();
   last_work_ns_ = end - wake.start_ns;
   metrics_.work_ns.record(last_work_ns_);
+  metrics_.beats.add();
   if (advanced_) {
+    metrics_.drain_ns.record(step_start_ns_ - wake.start_ns);
     metrics_.step_ns.record(step_ns_);
+    metrics_.publish_ns.record(end - step_start_ns_ - step_ns_);
     metrics_.ticks.add();
     metrics_.contacts_sum.add(report_.contacts);
     factor_.add(world_->model().step);

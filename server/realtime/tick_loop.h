@@ -42,7 +42,10 @@ struct TickOptions {
 struct TickMetrics {
   Histogram wake_late_ns;       // wake-up after the grid point
   Histogram work_ns;            // wake-up to the end of publish
+  Histogram drain_ns;           // wake-up to World::step: commands, deadlines, drives
   Histogram step_ns;            // World::step alone
+  Histogram publish_ns;         // World::step to the end of publish
+  Counter beats;                // whether or not the world moved
   Counter ticks;                // steps of the world
   Counter late_ticks;           // beats that ended after the next grid point
   Counter points_skipped;       // grid points that had no beat
@@ -86,6 +89,7 @@ class TickLoop {
   void serve() noexcept;           // commands only; publishes, but does not step
   void return_world() noexcept;    // the tick thread goes on from here
   [[nodiscard]] const World& world() const noexcept { return *world_; }
+  [[nodiscard]] const SlowTicker& slow() const noexcept { return slow_; }
 
   // After an assertion on the tick thread: publishes FAULT and zero force, and gives net a moment to send it. Best
   // effort.
@@ -158,6 +162,8 @@ class TickLoop {
   void record_commands() noexcept;
   void record_wrench(BodyIndex body, const SpatialForce& F_Bcm_W) noexcept;
   [[nodiscard]] RecordRow joint_row(RecordRow::Kind kind, JointIndex joint) const noexcept;
+  void record_model() noexcept;
+  void name_model(RecordRow& row) const noexcept;
   void record_joint(RecordRow::Kind kind, JointIndex joint, std::uint64_t number = 0) noexcept;
   void record_options(JointIndex joint, const ChannelOptions& options) noexcept;
   void record_taken() noexcept;
@@ -188,7 +194,7 @@ class TickLoop {
   bool paused_ = false, lockstep_ = false, advanced_ = false, any_frozen_ = false, fault_ = false, regrid_ = true;
   std::uint64_t steps_left_ = 0;
   Command step_command_;  // answered when steps_left_ reaches 0
-  std::uint64_t beat_ = 0, missed_ = 0, last_work_ns_ = 0, step_ns_ = 0, commands_dropped_seen_ = 0;
+  std::uint64_t beat_ = 0, missed_ = 0, last_work_ns_ = 0, step_start_ns_ = 0, step_ns_ = 0, commands_dropped_seen_ = 0;
   std::uint64_t first_start_ns_ = 0;
   float factor_now_ = 1;
 

@@ -13,7 +13,8 @@ void TickLoop::advance_world() noexcept {
   } else {
     shadow_.before_step(*world_);
   }
-  report_ = slow_.step(*world_, lockstep_, !switch_pending_);
+  const Meet meet = lockstep_ ? Meet::wait : Meet::ready;
+  report_ = slow_.step(*world_, meet, meet, !switch_pending_);
   if (!slow) shadow_.after_step(*world_, lockstep_);
 }
 
@@ -77,6 +78,7 @@ bool TickLoop::change_model(const Command& command) noexcept {
     return false;
   }
   retire(slow_.exchange(command.solver, *world_));
+  record_model();
   return true;
 }
 

@@ -20,8 +20,10 @@ void TickLoop::handle_tool(const Command& command, const Wake& wake) noexcept {
   const bool ageless = context.lockstep || wake.start_ns < command.received_ns;
   notice.age_us = ageless ? 0 : static_cast<std::uint32_t>((wake.start_ns - command.received_ns) / 1000);
   notice.verdict = Verdict::stale_epoch;
+  DeviceRow row = command.device;
+  row.wait_us = notice.age_us;
   if (command.epoch == epoch_)
-    notice.verdict = tools_.take(command.device, world_->state().tick) ? Verdict::applied : Verdict::superseded;
+    notice.verdict = tools_.take(row, world_->state().tick) ? Verdict::applied : Verdict::superseded;
   notify(notice);
 }
 

@@ -1,5 +1,7 @@
 #include "server/realtime/tool_desk.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 
 namespace tactus {
@@ -7,6 +9,10 @@ namespace {
 
 // How deep a tool may come within one tick before its contact answers [m]: less than half of a thin sheet.
 constexpr double kSlack = 0.25e-3;
+// A client's word on the hand's force against what it was granted: this much more of stiffness for so long, or of force
+// at once, is doubted. The proxy of its local model is not quite where the tool is.
+constexpr double kDoubtShare = 1.5, kDoubtForce = 1.05, kDoubtFloor = 0.5;  // the floor in [N]
+constexpr std::uint32_t kDoubtTicks = 200;
 
 Pose pose_of(const std::array<double, 7>& x) noexcept {
   return {Quat(x[3], x[4], x[5], x[6]), Vec3(x[0], x[1], x[2])};
@@ -51,7 +57,10 @@ bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick) noexcept {
   if (row.grip != 0 && row.grip == tool.grip && tool.settings.mode == ToolMode::wave)
     tool.playout.push(row.sample, tick, row.wave);
   if (row.sample <= tool.device.sample) return false;
-  if (tool.device.sample > 0) tool.samples_lost += row.sample - tool.device.sample - 1;
+  // With a deadband most samples are not sent, and those that are count themselves.
+  const std::uint64_t newest = row.band_sent > 0 ? row.band_sent : row.sample;
+  const std::uint64_t last = row.band_sent > 0 ? tool.device.band_sent : tool.device.sample;
+  if (last > 0 && newest > last) tool.samples_lost += newest - last - 1;
   tool.device = row;
   tool.fresh = true;
   return true;
@@ -93,6 +102,20 @@ const ToolInput* ToolDesk::input_of(Tool& tool, std::uint64_t tick, double h) no
   return &in;
 }
 
+// More force than the limit, or a stiffer spring than was granted. Waves have no spring of their own.
+bool ToolDesk::doubted(Tool& tool) noexcept {
+  const ToolSettings& s = tool.settings;
+  const DeviceRow& d = tool.device;
+  const double force = Vec3(d.force[0], d.force[1], d.force[2]).norm();
+  const ToolReport& r = tool.coupling.report();
+  const double scale = s.position_scale;
+  const double stretch = (pose_of(d.pose).p - r.X_WT.p).norm();
+  const bool springs = s.mode != ToolMode::wave && tool.coupling.engaged() && (d.bits & kDeviceAnchored) != 0;
+  const bool stiffer = springs && force > kDoubtShare * s.gains.stiffness * scale * stretch + kDoubtFloor;
+  tool.stiffer_ticks = stiffer ? std::min(tool.stiffer_ticks + 1, kDoubtTicks) : 0;
+  return tool.stiffer_ticks >= kDoubtTicks || force > kDoubtForce * s.force_limit * scale + kDoubtFloor;
+}
+
 void ToolDesk::push(World& world, BodyIndex body, const SpatialForce& F_Bcm_W) noexcept {
   TACTUS_ASSERT(applied_count_ < applied_.size());
   world.apply(body, F_Bcm_W);
@@ -117,6 +140,7 @@ void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, std::uin
       for (const ToolPlanes::Push& p : tool.planes.pushes()) push(world, p.body, p.F_Bcm_W);
     }
   }
+  if (doubted(tool)) tool.coupling.note(kToolDoubted);
   const ToolReport& r = tool.coupling.report();
   for (int i = 0; i < 3; ++i) {
     tool.wave[i] += h * r.wave_v[i];

@@ -25,6 +25,9 @@ struct DeviceRow {
   std::array<double, 6> force{};     // on the hand, in W
   double stiffness_share = 1, given = 0, taken = 0, round_trip = 0;
   std::uint32_t bits = 0, buttons = 0;
+  std::uint64_t band_seen = 0, band_sent = 0;  // with a deadband: its cycles, and DEVICEs of them
+  double band_error = 0;                       // largest, in units of the band
+  std::uint32_t wait_us = 0;                   // from its arrival to the tick that used it
 };
 inline constexpr std::uint32_t kDeviceAnchored = 1024;  // pose and velocity are meant
 
@@ -81,10 +84,12 @@ class ToolDesk {
     ToolInput input;
     std::array<double, 6> wave{};
     std::uint64_t samples = 0, samples_lost = 0, first_sample = 0;
+    std::uint32_t stiffer_ticks = 0;  // for so long the hand was said to get more than was granted
   };
   void step_tool(Tool& tool, std::uint32_t index, World& world, std::uint32_t slow_ticks) noexcept;
   void engage_or_let_go(Tool& tool, const World& world) noexcept;
   [[nodiscard]] const ToolInput* input_of(Tool& tool, std::uint64_t tick, double h) noexcept;
+  [[nodiscard]] static bool doubted(Tool& tool) noexcept;
   void push(World& world, BodyIndex body, const SpatialForce& F_Bcm_W) noexcept;
   void publish(const Tool& tool, std::uint32_t index) noexcept;
 

@@ -1,12 +1,12 @@
 #include "server/record/record_codec.h"
 
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <type_traits>
 
 #include "core/check.h"
+#include "server/record/keyframe.h"
 
 namespace tactus::record {
 namespace {
@@ -88,6 +88,9 @@ void to_state(Bytes bytes, v1::StatePacket& out) {
 
 v1::TickMark::Kind mark_of(const RecordRow& row) {
   if (row.kind == RecordRow::Kind::adopted) return v1::TickMark::ADOPTED;
+  if (row.kind == RecordRow::Kind::begun) return v1::TickMark::BEGUN;
+  if (row.kind == RecordRow::Kind::model) return v1::TickMark::MODEL;
+  if (row.kind == RecordRow::Kind::lost) return v1::TickMark::LOST;
   switch (row.what) {
     case Notice::Kind::done:
       return v1::TickMark::OPERATION;
@@ -170,7 +173,11 @@ void to_row(Bytes bytes, v1::Record& out) {
     mark->set_kind(mark_of(row));
     mark->set_tick(row.tick);
     if (row.body != kNoBody) mark->set_body_id(row.body);
-    if (mark->kind() != v1::TickMark::OPERATION) return;
+    if (mark->kind() == v1::TickMark::ADOPTED) mark->set_ok(row.ok);
+    if (mark->kind() != v1::TickMark::OPERATION && mark->kind() != v1::TickMark::MODEL) return;
+    mark->set_model(to_string(static_cast<ContactModelKind>(row.mode)));
+    mark->set_slow_ticks(row.bits);
+    if (mark->kind() == v1::TickMark::MODEL) return;
     mark->set_ticket(row.number);
     mark->set_ok(row.ok);
     mark->set_what(name_of(row.command));
@@ -194,18 +201,6 @@ bool append_row(BlackBox& box, double time, const RecordRow& row) {
   const JointRowBytes bytes{
       row.tick, row.number, {row.value[0], row.value[1], row.value[2]}, row.joint, row.bits, row.kind, row.mode, {}};
   return box.append(static_cast<std::uint16_t>(Kind::joint_row), time, {std::as_bytes(std::span(&bytes, 1))});
-}
-
-void write_options(const ChannelOptions& in, v1::JointOptions& out) {
-  const auto or_zero = [](double limit) { return std::isfinite(limit) ? limit : 0.0; };
-  out.set_missed(to_string(in.missed));
-  out.set_tolerance_ticks(in.tolerance_ticks);
-  out.set_fault_ticks(in.fault_ticks);
-  out.set_ramp_s(in.ramp);
-  out.set_cutoff_hz(in.cutoff);
-  out.set_effort_limit(or_zero(in.effort_limit));
-  out.set_effort_rate_limit(or_zero(in.effort_rate_limit));
-  out.set_velocity_limit(or_zero(in.velocity_limit));
 }
 
 bool append_state(BlackBox& box, double time, const StateSlot& slot) {

@@ -20,8 +20,6 @@ bool append_state(BlackBox& box, double time, const StateSlot& slot);
 bool append_row(BlackBox& box, double time, const RecordRow& row);
 // What one joint that is commanded in each tick takes a tick.
 [[nodiscard]] std::size_t joint_row_bytes();
-// Of the limits 0 means none.
-void write_options(const ChannelOptions& in, v1::JointOptions& out);
 
 // False: an entry that becomes no record.
 bool to_record(const BlackBox::Entry& entry, Bytes bytes, v1::Record& out);

@@ -40,11 +40,19 @@ void OutFile::create(const std::string& folder, const std::string& stem) {
   std::filesystem::create_directories(folder, problem);
   if (problem) return fail("the folder cannot be made", problem.value());
   for (int i = 1; i <= kNamesTried && descriptor_ < 0; ++i) {
-    path_ = folder + "/" + stem + (i > 1 ? "-" + std::to_string(i) : "") + ".record";
+    path_ = folder + "/" + stem + (i > 1 ? "-" + std::to_string(i) : "") + ".mcap";
     descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor_ < 0 && errno != EEXIST) break;
   }
   if (descriptor_ < 0) fail("cannot be made", errno);
+}
+
+void OutFile::create(const std::string& path) {
+  path_ = path;
+  std::error_code ignored;
+  const bool device = std::filesystem::is_character_file(path, ignored) || std::filesystem::is_fifo(path, ignored);
+  descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | (device ? 0 : O_CREAT | O_EXCL), 0644);
+  if (descriptor_ < 0) fail(errno == EEXIST ? "is there already, and is not written over" : "cannot be made", errno);
 }
 
 void OutFile::write(std::string_view bytes) {

@@ -16,8 +16,10 @@ class OutFile {
   OutFile(const OutFile&) = delete;
   OutFile& operator=(const OutFile&) = delete;
 
-  // FOLDER/STEM.record, or STEM-2.record and so on when there is one. Makes the folder.
+  // FOLDER/STEM.mcap, or STEM-2.mcap and so on when there is one. Makes the folder.
   void create(const std::string& folder, const std::string& stem);
+  // This path, which must not be a file yet; a device will do.
+  void create(const std::string& path);
   void write(std::string_view bytes);
   void close();
   [[nodiscard]] bool ok() const { return error_.empty(); }

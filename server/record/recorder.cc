@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <utility>
 
-#include "proto/record_file.h"
 #include "server/realtime/clock.h"
 #include "server/realtime/rights.h"
 #include "server/record/record_codec.h"
@@ -21,6 +21,7 @@ constexpr double kKeyframeRoom_s = 1.5;  // beyond `seconds`, so that a keyframe
 constexpr double kStatesShare = 0.8;     // of the memory; the rest is for rows, commands, keyframes
 constexpr double kStatesLeast = 0.3;     // of that share, however many joints are commanded in each tick
 constexpr std::uint64_t kPollNs = 2'000'000;
+constexpr std::uint32_t kNever = 1u << 31;  // ticks
 
 std::int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -65,8 +66,8 @@ Recorder::~Recorder() {
   while (waiting_.pop(record)) delete record;
 }
 
-bool Recorder::start(int avoid_cpu) {
-  avoid_cpu_ = avoid_cpu;
+bool Recorder::start(int avoid) {
+  avoid_cpu(avoid);
   try {
     drainer_ = std::thread([this] { drain_loop(); });
     writer_ = std::thread([this] { write_loop(); });
@@ -86,30 +87,55 @@ void Recorder::stop() {
   wished_.notify_all();
   if (drainer_.joinable()) drainer_.join();
   if (writer_.joinable()) writer_.join();
+  std::unique_ptr<RecordStream> running;
+  {
+    const std::lock_guard lock(mutex_);
+    drain();
+    end_stream(true);
+    running = std::move(stream_);
+    if (running == nullptr) running = std::move(ended_stream_);
+  }
 }
 
 // --- The black box
 
 void Recorder::begin(v1::RecordHeader header) {
+  BlackBox ring(recording() ? options_.stream_bytes : 0);  // these two cost milliseconds, and so come before the lock
+  std::unique_ptr<RecordStream> before;
   const std::lock_guard lock(mutex_);
   drain();  // what is still of the old scene goes with it
   begin_epoch(header.scene_epoch());
+  before = std::move(ended_stream_);
   step_ = header.step_s();
   const std::uint32_t every =
       state_every(options_.memory_bytes, options_.seconds, static_cast<std::size_t>(header.bodies_size()),
                   static_cast<std::size_t>(header.joints_size()), step_);
   header.set_state_every(every);
   header.set_hash_every_ticks(options_.hash_every_ticks);
-  feed_.state_every.store(every, std::memory_order_relaxed);
+  box_every_ = every;
   header_ = std::move(header);
+  if (course_) {
+    const std::string problem = begin_stream(std::move(opened_), std::move(ring));
+    if (!problem.empty() && on_recorded) on_recorded({problem, course_->path, 0, 0, 0, 0, 0, false});
+    if (!problem.empty()) course_.reset();
+  }
+  set_state_every();
+}
+
+void Recorder::set_state_every() {
+  std::uint32_t every = 0;  // gcd(0, n) = n
+  if (options_.seconds > 0) every = box_every_;
+  if (stream_ != nullptr) every = std::gcd(every, stream_every_);
+  feed_.state_every.store(every == 0 ? kNever : every, std::memory_order_relaxed);
 }
 
 void Recorder::begin_epoch(std::uint32_t epoch) {
   if (epoch == epoch_) return;
   epoch_ = epoch;
+  end_stream(false);
   box_.clear();
   last_tick_ = 0;
-  rows_lost_before_ = feed_.rows_lost.read() + waiting_lost_.read();
+  rows_lost_before_ = rows_lost();
   states_lost_before_ = feed_.states_lost.read();
 }
 
@@ -123,30 +149,61 @@ void Recorder::add(v1::Record&& record) {
 }
 
 void Recorder::take_now() {
-  const std::lock_guard lock(mutex_);
-  drain();
+  RecordStream* stream = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    drain();
+    stream = stream_.get();  // only this thread, net's, lets it go
+  }
+  if (stream != nullptr) stream->wait_for_room();
 }
 
 void Recorder::drain() {
+  if (stream_ != nullptr && stream_->ended()) end_stream(true);  // it could not be written any more
+  if (stream_ != nullptr) ring_lock_ = stream_->lock();
+  const bool lost = std::exchange(rows_lost_seen_, rows_lost()) != rows_lost();
+  RecordRow gap;  // the rows before it, or some of them, came before the gap, those after it later
+  gap.kind = RecordRow::Kind::lost;
+  gap.tick = last_tick_;
+  if (lost) keep_row(gap);
   drain_rows();
-  while (const StateSlot* slot = feed_.states.begin_read()) {
-    if (slot->frame.epoch != epoch_) drain_rows();  // a new scene's row may have come meanwhile
-    if (slot->frame.epoch == epoch_) take_state(*slot);
-    feed_.states.release();
+  if (lost) keep_row(gap);
+  while (feed_.states.begin_read() != nullptr) {
+    drain_rows();  // of a tick they come before its state: here, too
+    take_states(~std::uint64_t{0}, 1);
   }
   v1::Record* record = nullptr;
   while (waiting_.pop(record)) {
     const std::unique_ptr<v1::Record> kept(record);
     scratch_.clear();
     kept->AppendToString(&scratch_);
-    if (!box_.append(static_cast<std::uint16_t>(Kind::message), time_, {std::as_bytes(std::span(scratch_))}))
-      waiting_lost_.add();
+    const Bytes bytes = std::as_bytes(std::span(scratch_));
+    const auto kind = static_cast<std::uint16_t>(Kind::message);
+    bool kept_all = options_.seconds <= 0 || box_.append(kind, time_, {bytes});
+    if (stream_ != nullptr) kept_all = stream_->ring().append(kind, time_, {bytes}) && kept_all;
+    if (!kept_all) waiting_lost_.add();
   }
+  if (ring_lock_.owns_lock()) ring_lock_.unlock();
 }
 
 void Recorder::drain_rows() {
   RecordRow row;
-  while (feed_.rows.pop(row)) take_row(row);
+  while (feed_.rows.pop(row)) {
+    const bool jump = row.kind == RecordRow::Kind::notice && row.what == Notice::Kind::done && row.ok &&
+                      (row.command == Command::Kind::reset || row.command == Command::Kind::restore);
+    if (jump) take_states(static_cast<std::uint64_t>(row.value[0]), kAllStates);  // they stand before it
+    take_row(row);
+  }
+}
+
+// At most so many, up to this beat.
+void Recorder::take_states(std::uint64_t beat, int count) {
+  for (; count > 0; --count) {
+    const StateSlot* slot = feed_.states.begin_read();
+    if (slot == nullptr || slot->frame.beat > beat) return;
+    if (slot->frame.epoch == epoch_) take_state(*slot);
+    feed_.states.release();
+  }
 }
 
 void Recorder::take_row(const RecordRow& row) {
@@ -154,21 +211,31 @@ void Recorder::take_row(const RecordRow& row) {
                          row.command == Command::Kind::swap_world && row.ok;
   if (new_scene) begin_epoch(row.epoch);
   if (row.epoch != epoch_) return;
-  append_row(box_, time_, row);
+  keep_row(row);
+}
+
+void Recorder::keep_row(const RecordRow& row) {
+  if (options_.seconds > 0) append_row(box_, time_, row);
+  if (stream_ != nullptr) append_row(stream_->ring(), time_, row);
 }
 
 void Recorder::take_state(const StateSlot& slot) {
   const std::uint64_t tick = slot.frame.tick;
   if (tick > last_tick_) time_ += step_ * static_cast<double>(std::min<std::uint64_t>(tick - last_tick_, 1000));
   last_tick_ = tick;
-  append_state(box_, time_, slot);
+  const bool last = (slot.frame.status_bits & kStatusFault) != 0;
+  if (options_.seconds > 0 && (tick % box_every_ == 0 || last)) append_state(box_, time_, slot);
+  if (stream_ != nullptr && (tick % stream_every_ == 0 || last)) append_state(stream_->ring(), time_, slot);
 }
 
 void Recorder::drain_loop() {
   pthread_setname_np(pthread_self(), "tactus-recorder");
   set_helper_priority(0);
-  [[maybe_unused]] const Rights rights = ask_for_helper_rights(options_.priority, avoid_cpu_);
+  int avoided = avoid_cpu_;
+  [[maybe_unused]] Rights rights = ask_for_helper_rights(options_.priority, avoided);
   while (!stop_) {
+    if (std::exchange(avoided, avoid_cpu_.load()) != avoid_cpu_)
+      rights = ask_for_helper_rights(options_.priority, avoided);
     double step = 0;
     {
       const std::lock_guard lock(mutex_);
@@ -213,8 +280,9 @@ void Recorder::write_loop() {
     const Wish wish = fault ? Wish{"fault", nullptr} : *std::exchange(wish_, std::nullopt);
     writing_ = true;
     lock.unlock();
-    const Saved saved = write(wish.reason);
-    if (fault && on_fault_saved) on_fault_saved(saved);
+    if (fault) end_after_fault();
+    const Saved saved = fault && options_.seconds <= 0 ? Saved{} : write(wish.reason);
+    if (fault && on_fault_saved && options_.seconds > 0) on_fault_saved(saved);
     if (wish.then) wish.then(saved);
     lock.lock();
     writing_ = false;
@@ -239,9 +307,15 @@ RecorderStatus Recorder::status() {
   out.kept_s = box_.tail() < box_.head() ? time_ - box_.oldest_time() : 0;
   out.bytes = box_.head() - box_.tail();
   out.states_lost = feed_.states_lost.read();
-  out.rows_lost = feed_.rows_lost.read() + waiting_lost_.read();
+  out.rows_lost = rows_lost();
   out.state_every = feed_.state_every.load(std::memory_order_relaxed);
   out.files = files_;
+  if (stream_ != nullptr) {
+    out.path = stream_->path();
+    out.recorded_bytes = stream_->bytes();
+    out.bytes_overtaken = stream_->bytes_overtaken();
+    out.recorded_state_every = stream_every_;
+  }
   return out;
 }
 
@@ -253,31 +327,31 @@ Saved Recorder::write(const std::string& reason) {
                   ", black_box.files): restart the server, or raise the key";
     return saved;
   }
-  v1::Record header;
-  *header.mutable_header() = header_of_box();
+  v1::RecordHeader header = header_of_box();
   const std::int64_t now = unix_ns();
-  header.mutable_header()->set_reason(reason);
-  header.mutable_header()->set_written_unix_ns(static_cast<std::uint64_t>(now));
+  header.set_reason(reason);
+  header.set_written_unix_ns(static_cast<std::uint64_t>(now));
   OutFile file;
   file.create(options_.folder.empty() ? default_folder() : options_.folder,
-              file_stem(now / 1'000'000'000, header.header().scene_name(), reason));
+              file_stem(now / 1'000'000'000, header.scene_name(), reason));
   if (file.ok()) ++files_;
-  std::string bytes;
-  wire::append_record(header, bytes);
-  file.write(bytes);
-  write_box(file, saved);
+  double oldest = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    oldest = box_.tail() < box_.head() ? box_.oldest_time() : 0;
+    header.set_written_unix_ns(header.written_unix_ns() - static_cast<std::uint64_t>(1e9 * (time_ - oldest)));
+  }
+  EntryWriter out(file, header, oldest);
+  out.flush();
+  write_box(file, out);
   file.close();
-  saved.path = file.path();
-  saved.bytes = file.bytes();
-  saved.error = file.error();
+  out.report(saved);
   return saved;
 }
 
 // In pieces: the box goes on being filled meanwhile, and the disk may be slow.
-void Recorder::write_box(OutFile& file, Saved& saved) {
+void Recorder::write_box(OutFile& file, EntryWriter& out) {
   std::vector<Piece> piece;
-  std::string bytes;
-  v1::Record record;
   std::uint64_t position = 0, end = 0;
   v1::RecordEnd last;
   {
@@ -286,30 +360,15 @@ void Recorder::write_box(OutFile& file, Saved& saved) {
     position = box_.tail();
     end = box_.head();
     last.set_states_lost(feed_.states_lost.read() - states_lost_before_);
-    last.set_rows_lost(feed_.rows_lost.read() + waiting_lost_.read() - rows_lost_before_);
+    last.set_rows_lost(rows_lost() - rows_lost_before_);
   }
-  std::uint64_t records = 1;
   while (position < end && file.ok()) {
+    const std::uint64_t overtaken = last.bytes_overtaken();
     copy_piece(position, end, piece, last);
-    bytes.clear();
-    for (const Piece& entry : piece) {
-      if (!to_record(entry.entry, entry.bytes, record)) continue;
-      if (record.has_state()) {
-        if (saved.first_tick == 0 && saved.last_tick == 0) saved.first_tick = record.state().tick();
-        saved.last_tick = record.state().tick();
-      }
-      wire::append_record(record, bytes);
-      ++records;
-    }
-    file.write(bytes);
+    if (last.bytes_overtaken() != overtaken) out.add_lost_mark();
+    for (const Piece& entry : piece) out.add(entry.entry, entry.bytes);
   }
-  last.set_records(records);
-  record.Clear();
-  *record.mutable_end() = last;
-  bytes.clear();
-  wire::append_record(record, bytes);
-  file.write(bytes);
-  saved.records = records + 1;
+  out.finish(last);
 }
 
 void Recorder::copy_piece(std::uint64_t& position, std::uint64_t end, std::vector<Piece>& out, v1::RecordEnd& last) {

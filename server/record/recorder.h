@@ -17,10 +17,9 @@
 #include "record.pb.h"
 #include "server/realtime/record_feed.h"
 #include "server/record/black_box.h"
+#include "server/record/record_stream.h"
 
 namespace tactus::record {
-
-class OutFile;
 
 struct RecordOptions {
   double seconds = 10;                    // simulated, kept at least where the memory allows. 0: no black box
@@ -29,6 +28,10 @@ struct RecordOptions {
   std::uint32_t files = 100;              // that one run of the server may write
   std::uint32_t hash_every_ticks = 1000;  // 0: hashes only in keyframes
   int priority = 0;                       // SCHED_FIFO of the recorder's thread; 0: normal
+  // Recordings on request.
+  std::string record_folder;             // clients may have files made there; empty: nowhere
+  double record_state_hz = 1000;         // states of a second of simulated time, where nobody asks otherwise
+  std::size_t stream_bytes = 16u << 20;  // what a recording may lag behind
 };
 
 // $XDG_STATE_HOME/tactus/black-box, ~/.local/state/tactus/black-box, or a folder for temporary files.
@@ -39,19 +42,15 @@ std::string default_folder();
 std::uint32_t state_every(std::size_t memory_bytes, double seconds, std::size_t bodies, std::size_t joints,
                           double step);
 
-// What became of a request to save.
-struct Saved {
-  std::string error;  // empty: done
-  std::string path;   // also of what was written before an error
-  std::uint64_t bytes = 0, records = 0, first_tick = 0, last_tick = 0;
-  bool full = false;  // refused: RecordOptions.files
-};
-
 struct RecorderStatus {
   double kept_s = 0;                             // simulated
   std::uint64_t bytes = 0;                       // in use
   std::uint64_t states_lost = 0, rows_lost = 0;  // since start: no room in a ring
   std::uint32_t state_every = 1, files = 0;
+  // Of the recording that runs.
+  std::string path;  // empty: none
+  std::uint64_t recorded_bytes = 0, bytes_overtaken = 0;
+  std::uint32_t recorded_state_every = 1;
 };
 
 class Recorder {
@@ -62,8 +61,9 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   // False: a thread could not be created. avoid_cpu: the tick's processor, -1: none.
-  [[nodiscard]] bool start(int avoid_cpu);
-  void stop();  // what was asked for is written first
+  [[nodiscard]] bool start(int avoid);
+  void avoid_cpu(int cpu) { avoid_cpu_ = cpu; }  // once it is known
+  void stop();                                   // what was asked for is written first
 
   // --- Net's thread
   // A new scene (header: what it is, without reason and times). Before the first of it: at start, or when the tick has
@@ -77,12 +77,21 @@ class Recorder {
   bool save(const std::string& reason, std::function<void(const Saved&)> then);
   // The same, unless one was written less than `seconds` ago: for causes that may repeat each tick.
   void save_once(const std::string& reason, std::function<void(const Saved&)> then);
+  // A recording of all that comes from now on, until stop_recording(): to `path`, or FOLDER/STEM-of-now.mcap when it is
+  // empty. A new scene goes on in a file of its own. Gives what is wrong, empty: nothing.
+  [[nodiscard]] std::string start_recording(const std::string& path, const std::string& reason, double state_hz);
+  // False: none runs. `then` is called on the recording's thread.
+  bool stop_recording(std::function<void(const Saved&)> then);
+  [[nodiscard]] bool recording();
+  // Each file of a recording that has ended, on its thread. Set before start().
+  std::function<void(const Saved&)> on_recorded;
   [[nodiscard]] RecorderStatus status();
   [[nodiscard]] const RecordOptions& options() const { return options_; }
   // After a failure of the tick, on the writer's thread, shortly before the process ends. Set before start().
   std::function<void(const Saved&)> on_fault_saved;
 
  private:
+  static constexpr int kAllStates = 64;            // more than the ring has
   static constexpr std::size_t kPiece = 1u << 18;  // copied out at once [bytes]
   static constexpr std::size_t kWaiting = 8192;    // net's records
 
@@ -100,13 +109,27 @@ class Recorder {
   void write_loop();
   void drain();  // with the mutex held
   void drain_rows();
+  void take_states(std::uint64_t beat, int count);
   void take_row(const RecordRow& row);
   void take_state(const StateSlot& slot);
   void begin_epoch(std::uint32_t epoch);
   v1::RecordHeader header_of_box();
   Saved write(const std::string& reason);
-  void write_box(OutFile& file, Saved& saved);
+  void write_box(OutFile& file, EntryWriter& out);
   void copy_piece(std::uint64_t& position, std::uint64_t end, std::vector<Piece>& out, v1::RecordEnd& last);
+  void keep_row(const RecordRow& row);
+  std::uint64_t rows_lost() const { return feed_.rows_lost.read() + waiting_lost_.read(); }
+  // Recordings; with the mutex held.
+  struct Course {  // of a recording over its files
+    std::string path, reason;
+    double state_hz = 0;
+    std::uint32_t files = 0;
+  };
+  std::string begin_stream(std::unique_ptr<OutFile> file, BlackBox ring);
+  void end_stream(bool for_good);
+  void set_state_every();
+  void end_after_fault();
+  void recorded(const Saved& saved);
 
   const RecordOptions options_;
   RecordFeed& feed_;
@@ -122,6 +145,15 @@ class Recorder {
   std::uint64_t last_tick_ = 0;
   double step_ = 1e-3;
   std::uint64_t rows_lost_before_ = 0, states_lost_before_ = 0;  // of earlier scenes
+  std::uint64_t rows_lost_seen_ = 0;                             // marked
+  std::uint32_t box_every_ = 1, stream_every_ = 1;               // ticks
+  std::optional<Course> course_;                                 // a recording was asked for
+  std::unique_ptr<OutFile> opened_;                              // its file, before the first scene
+  std::unique_ptr<RecordStream> stream_, ended_stream_;
+  std::unique_lock<std::mutex> ring_lock_;                       // of stream_, during drain()
+  std::uint64_t stream_rows_lost_ = 0, stream_states_lost_ = 0;  // before it
+  std::function<void(const Saved&)> stopped_;
+  std::mutex stopped_mutex_;  // stopped_
 
   std::mutex wish_mutex_;
   std::condition_variable wished_;

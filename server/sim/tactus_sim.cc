@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "core/check.h"
+#include "server/record/replay_file.h"
 #include "server/sim/sim_run.h"
 
 namespace {
@@ -36,7 +37,6 @@ std::string positive(const std::string& text) {
 void declare(CLI::App& app, Arguments& a) {
   app.add_option("scene", a.scene,
                  "scene file (TOML; the schema is config/README.md), or a robot (.urdf): it stands on a floor")
-      ->required()
       ->type_name("SCENE");
   app.add_option("--model", a.model, "contact model: penalty, deepest, ... (default: the scene's)")->type_name("NAME");
   app.add_option("--seconds", a.seconds, "simulated time [s] (default: the scene's duration_s)")
@@ -54,7 +54,9 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--csv", a.csv, "write one row per step")->type_name("FILE");
   app.add_option("--final-state", a.final_state, "write name -> pose and velocity of every body as JSON")
       ->type_name("FILE");
-  app.add_option("--replay", a.replay, "re-execute a recording (not yet in this version)")->type_name("FILE");
+  app.add_option("--replay", a.replay,
+                 "re-execute a recording instead of a scene, and hold all that stands in it against it")
+      ->type_name("FILE");
   app.footer(
       "Examples:\n"
       "  tactus-sim config/scenes/pile.toml --set n=100 --seconds 4\n"
@@ -124,7 +126,7 @@ SimHooks make_hooks(std::ofstream& csv) {
 }
 
 int run(const Arguments& a) {
-  if (!a.replay.empty()) throw InputError("--replay: replaying recordings is not in this version yet; run without it");
+  if (!a.replay.empty()) return record::replay_file(a.replay, !a.json);
   SceneRun scene = load_scene_run(a.scene, scene_options(a));
   for (const std::string& note : scene.model->notes) std::cerr << "tactus-sim: " << note << "\n";
   const std::string model_name = to_string(scene.model->contact_model);
@@ -162,6 +164,8 @@ int main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);
     usage(e.what());
   }
+  if (arguments.scene.empty() == arguments.replay.empty())
+    usage("found neither SCENE nor --replay FILE, or both; expected one of them");
   try {
     return run(arguments);
   } catch (const std::exception& e) {

@@ -29,6 +29,16 @@ void JointRecord::add(std::span<const JointChannels::Output> rows) noexcept {
   count_ = std::min(count_ + 1, ticks_);
 }
 
+std::vector<JointChannels::Output> JointRecord::rows() const {
+  std::vector<JointChannels::Output> out;
+  for (std::uint32_t age = count_; age > 0; --age) {
+    const std::uint32_t slot = (next_ + 2 * ticks_ - age) % ticks_;
+    const auto first = rows_.begin() + static_cast<std::ptrdiff_t>(slot * joints_);
+    out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(joints_));
+  }
+  return out;
+}
+
 void JointRecord::copy_to(std::vector<JointChannels::Output>& out) const noexcept {
   TACTUS_ASSERT(out.size() == rows_.size() && count_ > 0);
   for (std::uint32_t k = 0; k < ticks_; ++k) {
@@ -81,6 +91,13 @@ void SlowSolver::begin(const State& state, const World& live, std::span<const Sp
   copy_inputs(live, job_);
   std::copy(wrench.begin(), wrench.end(), job_.wrench.begin());
   commands_.copy_to(job_.commands);
+  request();
+}
+
+void SlowSolver::begin_again(const SolverInputs& job) noexcept {
+  TACTUS_ASSERT(idle());
+  TACTUS_ASSERT(job.wrench.size() == job_.wrench.size() && job.commands.size() == job_.commands.size());
+  job_ = job;
   request();
 }
 

@@ -28,6 +28,10 @@ class JointRecord {
   void clear() noexcept { count_ = next_ = 0; }
   // One tick's rows, one per driven joint.
   void add(std::span<const JointChannels::Output> rows) noexcept;
+  // Those that there are, oldest first; the inverse of add().
+  [[nodiscard]] std::vector<JointChannels::Output> rows() const;
+  [[nodiscard]] std::size_t joints() const noexcept { return joints_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return rows_.capacity(); }
   // The last ticks in order. Fewer than a step's: the oldest stands for those before it. After an add().
   void copy_to(std::vector<JointChannels::Output>& out) const noexcept;
 
@@ -55,6 +59,9 @@ class SlowSolver final : public SolverThread {
   // commands(): what joints are asked for in its ticks.
   void begin(const State& state, const World& live, std::span<const SpatialForce> wrench) noexcept;
   [[nodiscard]] JointRecord& commands() noexcept { return commands_; }
+  [[nodiscard]] const JointRecord& commands() const noexcept { return commands_; }
+  // The same from what a job was given once before.
+  void begin_again(const SolverInputs& job) noexcept;
 
   // Valid from finished() to the next begin(); the receiver may change the state.
   struct Result {
@@ -67,6 +74,7 @@ class SlowSolver final : public SolverThread {
   [[nodiscard]] Result& result() noexcept { return result_; }
   // What the job under way was given.
   [[nodiscard]] std::span<const SpatialForce> wrench() const noexcept { return job_.wrench; }
+  [[nodiscard]] const SolverInputs& job() const noexcept { return job_; }
 
  private:
   void solve() noexcept override;

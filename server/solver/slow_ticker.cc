@@ -74,8 +74,8 @@ void SlowTicker::spend(World& world) noexcept {
   for (BodyIndex b = 0; b < world.state().body_count(); ++b) world.apply(b, mean_[b]);
 }
 
-StepReport SlowTicker::step(World& world, bool may_wait, bool begin_next) noexcept {
-  adopted_ = became_late_ = extrapolated_ = false;
+StepReport SlowTicker::step(World& world, Meet begin_when, Meet adopt_when, bool begin_next) noexcept {
+  adopted_ = became_late_ = extrapolated_ = begun_alone_ = false;
   if (solver_ == nullptr) {
     spend(world);
     return world.step();
@@ -84,20 +84,62 @@ StepReport SlowTicker::step(World& world, bool may_wait, bool begin_next) noexce
   TACTUS_ASSERT(n <= sum_.size());
   world.look_at_commands();
   solver_->commands().add(world.joint_commands());
-  if (!begun_ && may_wait) solver_->wait();  // for what was discarded
-  if (!begun_ && solver_->idle()) begin(world.state(), world);
+  if (!begun_ && begin_when == Meet::wait) solver_->wait();  // for what was discarded
+  if (!begun_ && begin_when != Meet::hold && solver_->idle()) {
+    begin(world.state(), world);
+    begun_alone_ = true;
+  }
   for (BodyIndex b = 0; b < n; ++b) add(sum_[b], world.applied(b), 1);
   ticks_lost_ += begun_ ? 0 : 1;
   world.extrapolate(begun_ && world.state().tick < due_ + solver_->ticks());
   extrapolated_ = true;
   const bool due = !begun_ || world.state().tick >= due_;
-  if (due && begun_ && may_wait) solver_->wait();
-  const bool there = due && begun_ && solver_->finished();
+  if (due && begun_ && adopt_when == Meet::wait) solver_->wait();
+  const bool there = due && begun_ && adopt_when != Meet::hold && solver_->finished();
   became_late_ = due && !there && !late_;
   late_ = due && !there;
   report_.bodies_frozen = report_.impacts = 0;  // those are told once
   if (there) adopt(world, begin_next);
   return report_;
+}
+
+void SlowTicker::resize_memory(const World& world, std::uint32_t ticks, SlowMemory& out) {
+  out.sum.resize(world.model().bodies.size());
+  out.mean.resize(world.model().bodies.size());
+  resize(world, out.job);
+  out.job.commands.resize(world.driven_joint_count() * ticks);
+  out.asked = JointRecord(world.driven_joint_count(), ticks);
+}
+
+bool SlowTicker::save(const World& world, SlowMemory& out) const noexcept {
+  const std::size_t n = world.state().body_count(), rows = solver_ == nullptr ? 0 : solver_->job().commands.size();
+  if (out.sum.size() != n || out.job.commands.capacity() < rows || out.asked.capacity() < rows) return false;
+  out.ticks = 0;
+  std::copy_n(sum_.begin(), n, out.sum.begin());
+  std::copy_n(mean_.begin(), n, out.mean.begin());
+  out.spend_ticks = spend_ticks_;
+  out.begun = begun_;
+  out.due = due_;
+  if (solver_ == nullptr) return true;
+  out.kind = solver_->kind();
+  out.ticks = solver_->ticks();
+  out.asked = solver_->commands();
+  if (begun_) out.job = solver_->job();
+  return true;
+}
+
+void SlowTicker::load(const SlowMemory& memory, const World& world) noexcept {
+  const std::size_t n = world.state().body_count();
+  TACTUS_ASSERT(memory.sum.size() == n && memory.mean.size() == n);
+  TACTUS_ASSERT(memory.ticks == (solver_ == nullptr ? 0 : solver_->ticks()));
+  std::copy_n(memory.sum.begin(), n, sum_.begin());
+  std::copy_n(memory.mean.begin(), n, mean_.begin());
+  spend_ticks_ = memory.spend_ticks;
+  begun_ = memory.begun;
+  due_ = memory.due;
+  if (solver_ == nullptr) return;
+  solver_->commands() = memory.asked;
+  if (begun_) solver_->begin_again(memory.job);
 }
 
 void SlowTicker::begin(const State& state, const World& world) noexcept {

@@ -21,6 +21,23 @@
 
 namespace tactus {
 
+// Whether a step waits for its solver: when it begins one, when it adopts one. hold: not in this tick, whatever is
+// ready.
+enum class Meet : std::uint8_t { ready, wait, hold };
+
+// All of a SlowTicker and its solver that the next ticks depend on, beside the World's state: for recordings. Sized by
+// resize_memory(); copying it allocates nothing.
+struct SlowMemory {
+  ContactModelKind kind{};
+  std::uint32_t ticks = 0;  // of a step; 0: no solver is in charge, and only what is spent stands here
+  bool begun = false;
+  std::uint64_t due = 0;
+  std::uint32_t spend_ticks = 0;
+  std::vector<SpatialForce> sum, mean;
+  SolverInputs job;  // when begun
+  JointRecord asked{0, 1};
+};
+
 class SlowTicker {
  public:
   // The largest scene, and the contacts that a result may hold.
@@ -35,15 +52,24 @@ class SlowTicker {
   // A jump of the state: nothing of before acts in it. The solver stays in charge.
   void clear() noexcept;
 
-  // One tick of the world. may_wait: lockstep, where a due result is waited for. begin_next: false before exchange(),
-  // so that a step ends and no other begins.
-  StepReport step(World& world, bool may_wait, bool begin_next) noexcept;
+  // One tick of the world. Lockstep waits for what is due; a replay waits or holds as it was recorded. begin_next:
+  // false before exchange(), so that a step ends and no other begins.
+  StepReport step(World& world, Meet begin, Meet adopt, bool begin_next) noexcept;
+
+  // Room for any solver of this World whose step takes at most so many ticks.
+  static void resize_memory(const World& world, std::uint32_t ticks, SlowMemory& out);
+  // Copies; false when `out` was made for less: nothing is copied then.
+  bool save(const World& world, SlowMemory& out) const noexcept;
+  // Goes on from there: with a solver of that kind and so many ticks, or none. Begins its step anew.
+  void load(const SlowMemory& memory, const World& world) noexcept;
 
   // Of the last tick.
   [[nodiscard]] bool extrapolated() const noexcept { return extrapolated_; }
   [[nodiscard]] bool late() const noexcept { return late_; }  // a result is due and not there
   [[nodiscard]] bool became_late() const noexcept { return became_late_; }
   [[nodiscard]] bool adopted() const noexcept { return adopted_; }
+  [[nodiscard]] bool begun_alone() const noexcept { return begun_alone_; }  // a step was begun, not by an adoption
+  [[nodiscard]] bool under_way() const noexcept { return begun_; }
   [[nodiscard]] std::uint64_t solve_ns() const noexcept { return solve_ns_; }      // of what was adopted
   [[nodiscard]] std::uint64_t ticks_lost() const noexcept { return ticks_lost_; }  // in total
   // exchange() loses no motion now: no step is under way, or it is overdue by a whole step.
@@ -62,7 +88,7 @@ class SlowTicker {
   std::uint32_t spend_ticks_ = 0;   // the world's own model still takes mean_ for so many ticks
   bool begun_ = false;              // a step is under way
   std::uint64_t due_ = 0;           // tick of its result
-  bool extrapolated_ = false, late_ = false, became_late_ = false, adopted_ = false;
+  bool extrapolated_ = false, late_ = false, became_late_ = false, adopted_ = false, begun_alone_ = false;
   std::uint64_t solve_ns_ = 0, ticks_lost_ = 0;
   StepReport report_;
   std::vector<ContactRow> contacts_;

@@ -4,6 +4,7 @@
 
 #include "proto/seal.h"
 #include "server/net/datagram.h"
+#include "server/net/device_rows.h"
 #include "server/session/replay_window.h"
 
 using namespace tactus;
@@ -40,6 +41,23 @@ void check(const net::CommandDatagram& command) {
   }
 }
 
+// And what a tool's playout buffer makes of its waves, whatever came before.
+void check(const DeviceRow& row, wire::Playout<6>& playout) {
+  double norm2 = 0;
+  for (std::size_t i = 3; i < 7; ++i) norm2 += row.pose[i] * row.pose[i];
+  require(std::abs(norm2 - 1) < 1e-9);
+  for (const double x : row.pose) require(std::isfinite(x));
+  for (const double x : row.velocity) require(std::isfinite(x));
+  for (const double x : row.wave) require(std::isfinite(x));
+  for (const double x : row.force) require(std::isfinite(x));
+  require(row.stiffness_share >= 0 && row.stiffness_share <= 1 && row.sample > 0);
+  static std::uint64_t now = 1000;
+  playout.push(row.sample, ++now, row.wave);
+  wire::Playout<6>::Row played{};
+  playout.advance(now, played);
+  for (const double x : played) require(std::isfinite(x));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -62,5 +80,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   decoder.decode(payload, ping);
   net::GrantDatagram grant;
   decoder.decode(payload, grant);
+  static v1::DevicePacket device;
+  static wire::Playout<6> playout;
+  if (device.ParseFromArray(payload.data(), static_cast<int>(payload.size())) && net::check(device) == v1::VERDICT_NONE)
+    check(net::to_row(device), playout);
   return 0;
 }

@@ -1,31 +1,60 @@
-// The reader of recordings, with any bytes: it reads what is whole, says where it stops, and takes no more memory than
-// the file is long. Bytes of records that are whole are written again as they were.
+// The readers of MCAP files and of recordings, with any bytes: they read what is whole, say where they stop, and take
+// no more memory than one chunk. Records are read again as they were written.
 #include <cstdlib>
 #include <sstream>
 
+#include "proto/mcap_format.h"
+#include "proto/mcap_reader.h"
 #include "proto/record_file.h"
+#include "server/record/record_writer.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tactus;
-  // Bytes as they are; and bytes as one record of a sound file, which gets past the CRC.
-  std::istringstream raw(std::string(reinterpret_cast<const char*>(data), size));
+namespace {
+
+using namespace tactus;
+
+void read(const std::string& bytes) {
+  std::istringstream raw(bytes);
   wire::RecordReader reader(raw);
   v1::Record record;
   while (reader.next(record)) {
   }
-  if (reader.offset() > size) std::abort();
-  if (!reader.damaged() && reader.offset() != size) std::abort();
+  if (reader.offset() > bytes.size()) std::abort();
+  if (!reader.damaged() && reader.offset() != bytes.size()) std::abort();
+}
 
-  v1::Record header, body;
-  header.mutable_header();
-  if (!body.ParseFromArray(data, static_cast<int>(size))) return 0;
-  body.clear_crc();
-  std::string file;
-  wire::append_record(header, file);
-  wire::append_record(body, file);
-  std::istringstream sound(file);
+// As what a chunk holds, which gets past the CRC.
+std::string as_chunk(const std::string& records) {
+  std::string out(mcap::kMagic), content;
+  for (int i = 0; i < 2; ++i) mcap::put(content, std::uint64_t{0});
+  mcap::put(content, static_cast<std::uint64_t>(records.size()));
+  mcap::put(content, std::uint32_t{0});
+  mcap::put_text(content, "");
+  mcap::put(content, static_cast<std::uint64_t>(records.size()));
+  content += records;
+  mcap::put(out, static_cast<std::uint8_t>(mcap::Op::chunk));
+  mcap::put(out, static_cast<std::uint64_t>(content.size()));
+  return out + content;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  read(bytes);
+  read(std::string(mcap::kMagic) + bytes);
+  read(as_chunk(bytes));
+
+  v1::Record body, record;
+  if (!body.ParseFromString(bytes) || body.body_case() == v1::Record::BODY_NOT_SET) return 0;
+  if (body.has_header() || body.has_end()) return 0;
+  body.DiscardUnknownFields();
+  record::RecordWriter writer{v1::RecordHeader()};
+  writer.add(body, 1);
+  writer.finish(v1::RecordEnd(), 2);
+  std::istringstream sound(writer.take());
   wire::RecordReader again(sound);
-  if (!again.next(record) || !again.next(record) || again.next(header) || again.damaged()) std::abort();
+  if (!again.next(record) || !again.next(record)) std::abort();
   if (record.SerializeAsString() != body.SerializeAsString()) std::abort();
+  if (!again.next(record) || again.next(record) || again.damaged()) std::abort();
   return 0;
 }

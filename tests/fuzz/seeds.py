@@ -23,7 +23,7 @@ def golden_seeds(folder):
             payload = data[HEADER:-MAC]
             write(folder, "datagram", stem, data)
             write(folder, "client", stem, b"\0" + len(payload).to_bytes(2, "little") + payload)
-            write(folder, "server", stem, bytes([0x12 + data[3]]) + payload)
+            write(folder, "server", stem, bytes([0x14 + data[3]]) + payload)
         for i, frame in enumerate(golden.get("frames", [])):
             data = bytes.fromhex(frame["bytes"] if isinstance(frame, dict) else frame)
             payload = data[4:-MAC] if len(data) > 4 + MAC else data[4:]

@@ -38,6 +38,7 @@ class Peer {
     sealer_.emplace(key);
     session_ = reply.hello().session();
     lease();
+    attach(reply.hello().scene_epoch());
   }
   // False: the server has cut us off.
   bool request(const std::string& payload) {
@@ -66,7 +67,20 @@ class Peer {
     request.set_id(2);
     request.mutable_acquire_lease()->add_channels("world");
     request.mutable_acquire_lease()->add_channels("body/block/wrench");
+    request.mutable_acquire_lease()->add_channels("tool/block");
     request.mutable_acquire_lease()->set_duration_ms(10'000);
+    this->request(request.SerializeAsString());
+  }
+  // A device on the block, so that DEVICE datagrams are taken.
+  void attach(std::uint32_t epoch) {
+    v1::Request request;
+    request.set_id(3);
+    v1::AttachTool& tool = *request.mutable_attach_tool();
+    tool.set_tool("block");
+    tool.set_scene_epoch(epoch);
+    tool.mutable_device()->set_name("fuzz");
+    tool.mutable_device()->set_axes_sensed(3);
+    tool.mutable_device()->set_rate_hz(1000);
     this->request(request.SerializeAsString());
   }
   bool write(const std::string& payload) {
@@ -120,7 +134,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (data[0] < 0x10) {
     stranger(*server, rest);
   } else if (data[0] < 0x60) {
-    peer->datagram(data[0] % 6, rest);
+    peer->datagram(data[0] % 10, rest);
   } else if (!peer->request({reinterpret_cast<const char*>(rest.data()), rest.size()})) {
     peer.reset();
   }

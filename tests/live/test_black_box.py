@@ -159,6 +159,14 @@ def test_a_small_memory_keeps_fewer_states_and_says_so(boxed, run_program):
     assert ticks[-1] - ticks[0] > 0.85 * 9000 - every
 
 
+def ended(file):
+    """It is written to its end."""
+    try:
+        return tactus.record.read(file).end is not None
+    except tactus.record.NotARecording:  # not yet begun
+        return False
+
+
 def test_frozen_bodies_leave_one_file(boxed):
     server = boxed(scene=SCENE + DUST.format(name="dust", y=50) + DUST.format(name="mote", y=60))
     with server.connect() as client:
@@ -166,15 +174,15 @@ def test_frozen_bodies_leave_one_file(boxed):
         for name in ("dust", "mote"):
             client.push(name, torque=(1e6, 1e6, 1e6)).verdict()  # gyroscopic moments grow to where numbers end
             client.wait_event("BODY_FROZEN", timeout_s=10)
-        files = eventually(lambda: [f for f in boxed.folder.glob("*.record") if "frozen-" in f.name], 10)
+        files = eventually(lambda: [f for f in boxed.folder.glob("*.mcap") if "frozen-" in f.name], 10)
         assert files
-        eventually(lambda: tactus.record.read(files[0]).end is not None)
+        assert eventually(lambda: ended(files[0]))
         recording = tactus.record.read(files[0])
         assert recording.damage is None
         assert "BODY_FROZEN" in recording.summary()
         assert recording.states[-1].status & tactus.Status.BODY_FROZEN
         time.sleep(0.5)
-        assert len(list(boxed.folder.glob("*.record"))) == 1  # though two bodies froze
+        assert len(list(boxed.folder.glob("*.mcap"))) == 1  # though two bodies froze
 
 
 def test_a_crash_of_the_tick_leaves_its_last_seconds(boxed):
@@ -185,7 +193,7 @@ def test_a_crash_of_the_tick_leaves_its_last_seconds(boxed):
         newest = stream.newest().tick
         signal_thread(server.process.pid, tick_thread(server.process.pid), signal.SIGSEGV)
         assert server.process.wait(timeout=20) == -signal.SIGSEGV
-    (file,) = boxed.folder.glob("*.record")
+    (file,) = boxed.folder.glob("*.mcap")
     assert "fault" in file.name
     recording = tactus.record.read(file)
     assert recording.damage is None
@@ -226,7 +234,7 @@ def test_the_command_line_saves_and_shows(boxed, run_program, tmp_path):
         first = run_program(program, "blackbox", "save", "--reason", "cli", *host)
         second = run_program(program, "record", "--black-box", "--json", *host)
         assert first.returncode == second.returncode == 0, first.stderr + second.stderr
-    (file,) = boxed.folder.glob("*-cli.record")
+    (file,) = boxed.folder.glob("*-cli.mcap")
     assert str(file) in first.stdout
     table = tmp_path / "states.csv"
     shown = run_program(program, "blackbox", "show", file, "--csv", table)
@@ -240,10 +248,10 @@ def test_the_command_line_saves_and_shows(boxed, run_program, tmp_path):
     assert ours[0] == its[0]
     for a, b in ((ours[1], its[1]), (ours[-1], its[-1])):
         assert [float(x) for x in a.split(",")[3:]] == [float(x) for x in b.split(",")[3:]]
-    cut = tmp_path / "cut.record"
+    cut = tmp_path / "cut.mcap"
     cut.write_bytes(file.read_bytes()[:-10])
     shown = run_program(program, "blackbox", "show", cut)
-    assert shown.returncode == 1 and "damaged: record" in shown.stdout
+    assert shown.returncode == 1 and "damaged: at byte" in shown.stdout
     assert tactus.record.read(cut).damage in shown.stdout
     nothing = run_program(program, "blackbox", "show", tmp_path / "states.csv")
     assert nothing.returncode == 1 and "not a recording of Tactus" in nothing.stderr

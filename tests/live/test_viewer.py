@@ -1,10 +1,11 @@
 """The viewer in a headless Chromium against a running tactusd: what is shown is what is, and what the user does happens."""
 import math
 import pathlib
+import subprocess
 
 import pytest
 from browser import Browser, Page
-from conftest import REPOSITORY, eventually
+from conftest import REPOSITORY, eventually, require_program
 
 SCENE = """title = "A red ball and a blue block"
 step_s = 0.001
@@ -195,3 +196,18 @@ def test_two_viewers_and_a_commander_share(page, browser, server):
         assert eventually(lambda: applied(commander, other) > 5, timeout_s=60)
         other.do("drop")
         other.do("close")
+
+
+def test_a_haptic_device_is_drawn_plotted_and_said_in_words(page, server):
+    program = require_program("tactus-haptic")
+    device = subprocess.Popen([program, "--port", str(server.port), "--tool", "ball", "--watchdog", "0.2", "--seconds", "25", "--depth", "0.01"])
+    try:
+        page.wait("s.devices === 1")
+        assert page.do("wait", script="/^ball \\(local\\): hand .* engaged/.test(document.getElementById('devices').textContent)")
+        assert page.do("wait", script="[...document.querySelectorAll('[data-plot=device], [data-plot=ledger], [data-plot=device-link]')].filter((p) => !p.hidden).length === 3")
+        force = "Number(/hand ([0-9.]+) N/.exec(document.getElementById('devices').textContent)?.[1])"
+        assert page.do("wait", script=f"{force} > 0.5")
+    finally:
+        device.terminate()
+        device.wait(timeout=30)
+    page.wait("s.devices === 0")

@@ -135,7 +135,7 @@ class HapticRig {
     desk.apply(world, slow != nullptr ? slow->solver()->ticks() : 0);
     if (!desk.rows().empty() && take(desk.rows()[0])) down_.send(to_message(desk.rows()[0], world.state().tick), now);
     if (slow != nullptr) {
-      slow->step(world, true, true);
+      slow->step(world, Meet::wait, Meet::wait, true);
     } else {
       world.step();
     }

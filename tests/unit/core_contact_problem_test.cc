@@ -6,6 +6,7 @@
 #include <Eigen/Dense>
 
 #include "core/contact/body_response.h"
+#include "core/dynamics/frame_jacobian.h"
 #include "tests/support/robots.h"
 
 namespace tactus {
@@ -160,6 +161,70 @@ TEST_CASE("contact problem: A of links of robots, with each other, with themselv
     if (problem.count() != bench.manifolds.size()) continue;  // joint rows besides, or links that cannot move
     bench.check_matrix(problem);
   }
+}
+
+// Baraff's O(mn): a contact costs what the joints between it and the root cost, whatever the number of contacts.
+TEST_CASE("contact problem: A of n contacts with a robot of m dofs is formed in O(mn) numbers, and is J M^-1 J^T") {
+  std::size_t numbers[3] = {};
+  for (const int doubling : {0, 1, 2}) {
+    Random random(7);
+    test::RobotOptions options;
+    options.joints = 26, options.branch = 0;
+    Scene scene = test::random_robot(random, options);
+    const auto links = static_cast<BodyIndex>(scene.model->bodies.size());
+    const BodyIndex wall = scene.add(make_box(Vec3(0.1, 0.2, 0.3)), 0, test::at(0, 0, 1), {}, 0, BodyMode::fixed);
+    for (Joint& joint : scene.model->joints) joint.damping = 0;
+    Bench bench(std::move(scene));
+    for (BodyIndex i = 0; i < (2 * links << doubling); ++i) {
+      const Vec3 p = random.in_cube(0.5), n = random.direction();
+      bench.touch(i % links, wall, p, n);
+    }
+    ContactProblem problem(*bench.model, bench.limits);
+    bench.build(problem);
+    const Tree& tree = *bench.kinematics.robots[0];
+    const auto m = static_cast<Eigen::Index>(tree.robot().v_count);
+    std::vector<double> X_WB;
+    for (BodyIndex b = 0; b < bench.state.body_count(); ++b) {
+      const Pose X = body_pose(*bench.model, bench.state, b);
+      X_WB.insert(X_WB.end(), {X.p.x(), X.p.y(), X.p.z(), X.q.w(), X.q.x(), X.q.y(), X.q.z()});
+    }
+    Eigen::MatrixXd M(m, m);
+    for (Eigen::Index j = 0; j < m; ++j) {
+      const Eigen::VectorXd unit = Eigen::VectorXd::Unit(m, j);
+      tree.times_mass(unit.data(), M.col(j).data());
+    }
+    std::vector<ProblemContact> contacts;  // without rows of joints
+    for (std::uint32_t i = 0; i < problem.count(); ++i) {
+      if (problem.contact(i).manifold != kNone) contacts.push_back(problem.contact(i));
+    }
+    Eigen::MatrixXd J = Eigen::MatrixXd::Zero(3 * static_cast<Eigen::Index>(contacts.size()), m), A(J.rows(), J.rows());
+    std::vector<double> u(problem.half_size());
+    for (std::size_t i = 0; i < contacts.size(); ++i) {
+      const Manifold& manifold = bench.manifolds[contacts[i].manifold];
+      const auto row = 3 * static_cast<Eigen::Index>(i);
+      std::vector<JacobianColumn> columns(static_cast<std::size_t>(m));
+      const std::uint32_t found =
+          frame_jacobian(*bench.model, X_WB, manifold.body_a, bench.points[contacts[i].point].p_WC, columns);
+      for (std::uint32_t k = 0; k < found; ++k) {
+        J.block<3, 1>(row, columns[k].dof - tree.robot().first_v) =
+            ContactProblem::frame(manifold.nhat_BA_W).transpose() * columns[k].linear;
+      }
+      numbers[doubling] += std::size_t{3} * contacts[i].side[0].size;
+      CHECK(contacts[i].side[0].size <= m);
+      for (int k = 0; k < 3; ++k) {
+        std::fill(u.begin(), u.end(), 0.0);
+        push(problem, contacts[i], Vec3::Unit(k), u.data());
+        for (std::size_t j = 0; j < contacts.size(); ++j) {
+          A.block<3, 1>(3 * static_cast<Eigen::Index>(j), row + k) = velocity(problem, contacts[j], u.data());
+        }
+      }
+    }
+    REQUIRE(contacts.size() > links);
+    const Eigen::MatrixXd dense = J * M.ldlt().solve(J.transpose());
+    CHECK((A - dense).norm() <= 1e-9 * dense.norm());
+  }
+  CHECK(numbers[1] == 2 * numbers[0]);
+  CHECK(numbers[2] == 4 * numbers[0]);
 }
 
 }  // namespace tactus

@@ -381,4 +381,22 @@ TEST_CASE("lcp: parameters are read and refused by their ranges") {
   }
 }
 
+TEST_CASE("time steppers: corners of the cone are even, 4 to 32, or the cone is round; all else is refused") {
+  Parameters p;
+  for (const char* bad : {"0", "-4", "2", "3", "5", "33", "34", "1e9", "nan", "inf", "4.5", "", "square"}) {
+    CAPTURE(std::string(bad));
+    CHECK(!World::parse_parameter("friction_directions", bad, p));
+    CHECK(p.friction_directions == 0);
+  }
+  CHECK(World::parse_parameter("friction_directions", "8", p));
+  CHECK(p.friction_directions == 8);
+  for (const char* bad : {"-1", "nan", "11"}) CHECK(!World::parse_parameter("detection_distance_m", bad, p));
+  for (const auto& [key, value] : World::list_parameters(p)) CHECK(World::parse_parameter(key, value, p));
+  CHECK(p.friction_directions == 8);
+  CHECK(World::parse_parameter("friction_directions", "round", p));
+  CHECK(p.friction_directions == 0);
+  for (const auto& [key, value] : World::list_parameters(p)) CHECK(World::parse_parameter(key, value, p));
+  CHECK(p.friction_directions == 0);
+}
+
 }  // namespace tactus

@@ -16,6 +16,7 @@
 
 #include "control.pb.h"
 #include "doctest/doctest.h"
+#include "haptic.pb.h"
 #include "proto/seal.h"
 #include "realtime.pb.h"
 
@@ -81,10 +82,11 @@ void check_message(const Fields& entry, std::span<const std::uint8_t> payload) {
 
 wire::DatagramType datagram_type(const std::string& name) {
   static const std::map<std::string, wire::DatagramType> types = {
-      {"STATE", wire::DatagramType::state},    {"COMMAND", wire::DatagramType::command},
-      {"PING", wire::DatagramType::ping},      {"PONG", wire::DatagramType::pong},
-      {"GRANT", wire::DatagramType::grant},    {"SHADOW", wire::DatagramType::shadow},
-      {"GRANTED", wire::DatagramType::granted}};
+      {"STATE", wire::DatagramType::state},     {"COMMAND", wire::DatagramType::command},
+      {"PING", wire::DatagramType::ping},       {"PONG", wire::DatagramType::pong},
+      {"GRANT", wire::DatagramType::grant},     {"SHADOW", wire::DatagramType::shadow},
+      {"GRANTED", wire::DatagramType::granted}, {"DEVICE", wire::DatagramType::device},
+      {"TOOL", wire::DatagramType::tool}};
   return types.at(name);
 }
 
@@ -159,9 +161,9 @@ std::string refusal(const Bytes& datagram, std::uint32_t session, wire::Sealer& 
 }  // namespace
 
 TEST_CASE("golden datagrams decode to what they describe, and are sealed to the same bytes") {
-  for (const char* name : {"state_double", "state_float", "state_contacts", "state_verdicts", "state_joints",
-                           "command_joints", "command_robot", "state_empty", "state_part_0_of_2", "state_part_1_of_2",
-                           "command", "command_heartbeat", "ping", "pong", "grant", "shadow"})
+  for (const char* name : {"device", "tool", "state_double", "state_float", "state_contacts", "state_verdicts",
+                           "state_joints", "command_joints", "command_robot", "state_empty", "state_part_0_of_2",
+                           "state_part_1_of_2", "command", "command_heartbeat", "ping", "pong", "grant", "shadow"})
     check_datagram(name);
 }
 

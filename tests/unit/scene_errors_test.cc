@@ -155,6 +155,35 @@ TEST_CASE("[peg]: words, range and type, with line and key; nothing else is in i
   CHECK(complaint(with(""), options).find("from 0 to 0.5") != std::string::npos);
 }
 
+TEST_CASE("friction: directions of the cone and coefficients out of range, with line, key and range") {
+  std::vector<Case> cases;
+  for (const char* found : {"0", "-4", "2", "3", "33", "34"}) {
+    cases.push_back({found,
+                     "\nfriction_directions = " + std::string(found) + "\n" + with(""),
+                     {"f.toml:2: friction_directions: found " + std::string(found), "expected an", "4 to 32"}});
+  }
+  for (const char* found : {"5", "31"}) {
+    cases.push_back({found,
+                     "\nfriction_directions = " + std::string(found) + "\n" + with(""),
+                     {"f.toml:2: friction_directions: found " + std::string(found), "an even number from 4 to 32"}});
+  }
+  for (const char* found : {"nan", "4.5", "\"four\""}) {
+    cases.push_back({found,
+                     "friction_directions = " + std::string(found) + "\n" + with(""),
+                     {"f.toml:1: friction_directions: found", "4 to 32"}});
+  }
+  for (const std::string key : {"static_friction", "dynamic_friction"}) {
+    for (const std::string found : {"-1e-9", "-1", "nan", "inf", "-inf"}) {
+      cases.push_back({"friction of a material",
+                       with("") + "[[material]]\nname = \"m\"\n" + key + " = " + found + "\n",
+                       {"f.toml:11: material[0]." + key + ": found " + (found == "-1e-9" ? "-1e-09" : found)}});
+    }
+  }
+  check_all(cases);
+  for (const char* fine : {"4", "8", "32"})
+    CHECK(complaint("friction_directions = " + std::string(fine) + "\n" + with("")) == "accepted");
+}
+
 TEST_CASE("bodies that cannot be") {
   const std::string box = "[[body.shape]]\nkind = \"box\"\nsize_m = [1, 1, 1]\n";
   check_all({

@@ -114,7 +114,8 @@ std::string everything(const ServerConfig& c) {
     out << ' ' << s->delay_us << ' ' << s->jitter_us << ' ' << s->loss << ' ' << s->loss_burst << ' ' << s->duplicate
         << ' ' << s->reorder << ' ' << s->reorder_us << ' ' << s->keep_order;
   out << n.web.enabled << ' ' << n.web.port << ' ' << n.web.directory << ' ' << n.web.allowed_origins << ' '
-      << n.web.connections << ' ' << n.web.silence_s << ' ' << n.web.stall_s;
+      << n.web.foxglove << ' ' << n.web.metrics << ' ' << n.web.connections << ' ' << n.web.silence_s << ' '
+      << n.web.stall_s;
   for (const double hz : n.rates.hz) out << ' ' << hz;
   out << describe_config(c);
   return out.str();
@@ -194,7 +195,11 @@ TEST_CASE("server_config: a wrong type is refused with line, key, found and expe
 TEST_CASE("server_config: what is unknown or not TOML is refused with its line") {
   CHECK(complaint("[network]\nlisten = \"127.0.0.1\"\nport = 5\n")
             .starts_with(":3: key 'network.port': unknown; expected one of listen, control_port"));
-  CHECK(complaint("\n[nets]\na = 1\n").starts_with(":2: key 'nets': unknown; expected the tables network, scene"));
+  const std::string tables = complaint("\n[nets]\na = 1\n");
+  CHECK(tables.starts_with(":2: key 'nets': unknown; expected the tables "));
+  for (const char* table : {"black_box", "haptic", "joints", "limits", "link", "log", "model", "network", "web"}) {
+    CHECK_MESSAGE(tables.find(table) != std::string::npos, table);
+  }
   CHECK(complaint("control_port = 5\n").starts_with(":1: key 'control_port': unknown; expected the tables"));
   CHECK(complaint("[network]\nlisten = \n").starts_with(":2: "));
   CHECK(complaint("[network]\nlisten = \"a\"\nlisten = \"b\"\n").starts_with(":3: "));
@@ -218,6 +223,8 @@ TEST_CASE("server_config: what holds between keys") {
   CHECK(finished([](ServerConfig& c) { c.net.listen = "here"; }).find("expected a numerical address") !=
         std::string::npos);
   CHECK(finished([](ServerConfig& c) { c.log_level = "loud"; }).find("found 'loud', expected trace") !=
+        std::string::npos);
+  CHECK(finished([](ServerConfig& c) { c.net.web.metrics = "some"; }).find("found 'some', expected off, loopback") !=
         std::string::npos);
   CHECK(finished([](ServerConfig& c) { c.token_file = "/no/such/token"; }).find("cannot read") != std::string::npos);
   const TemporaryFile too_short("fifteen bytes__\n"), enough("sixteen bytes___ \n");

@@ -53,15 +53,6 @@ v1::Record numbered(std::uint64_t i, std::size_t text = 0) {
   return out;
 }
 
-std::string file_of(std::uint64_t records) {
-  std::string out;
-  v1::Record header;
-  header.mutable_header()->set_scene("a scene");
-  wire::append_record(header, out);
-  for (std::uint64_t i = 1; i <= records; ++i) wire::append_record(numbered(i, i % 300), out);
-  return out;
-}
-
 // A folder of its own that goes with the test.
 struct Folder {
   Folder() : path(fs::temp_directory_path() / ("tactus-record-test-" + std::to_string(getpid()))) {
@@ -176,59 +167,6 @@ TEST_CASE("entries older than what is kept are given up; too large ones change n
   CHECK(contents(box).empty());
 }
 
-TEST_CASE("records come back as they were written; every cut and every flipped byte is found and said where") {
-  const std::string whole = file_of(40);
-  std::vector<std::uint64_t> ends;  // where records end
-  {
-    std::istringstream in(whole);
-    wire::RecordReader reader(in);
-    v1::Record record;
-    std::uint64_t i = 0;
-    while (reader.next(record)) {
-      if (i > 0) CHECK(record.SerializeAsString() == numbered(i, i % 300).SerializeAsString());
-      ++i;
-      ends.push_back(reader.offset());
-    }
-    CHECK(i == 41);
-    CHECK(!reader.damaged());
-    CHECK(reader.offset() == whole.size());
-  }
-  const auto before = [&ends](std::size_t at) {
-    return static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
-  };
-  for (std::size_t at = 0; at < whole.size(); ++at) {
-    std::istringstream cut(whole.substr(0, at));
-    wire::RecordReader cut_reader(cut);
-    v1::Record record;
-    while (cut_reader.next(record)) {
-    }
-    CHECK(cut_reader.records() == before(at));
-    const std::uint64_t good = before(at) == 0 ? 0 : ends[before(at) - 1];
-    CHECK(cut_reader.damaged() == (good != at));
-
-    std::string changed = whole;
-    changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
-    std::istringstream flipped(changed);
-    wire::RecordReader flipped_reader(flipped);
-    while (flipped_reader.next(record)) {
-    }
-    CHECK(flipped_reader.damaged());
-    CHECK(flipped_reader.records() == before(at));
-    CHECK(flipped_reader.damage().find("at byte " + std::to_string(good)) != std::string::npos);
-  }
-}
-
-TEST_CASE("what is no recording is said to be none") {
-  for (const std::string& text : {std::string("hello, this is a text file, and a long one at that"),
-                                  std::string(100, '\0'), file_of(3).substr(file_of(0).size())}) {
-    std::istringstream in(text);
-    wire::RecordReader reader(in);
-    v1::Record record;
-    CHECK_FALSE(reader.next(record));
-    CHECK(reader.damaged());
-  }
-}
-
 TEST_CASE("states are thinned out as far as the memory asks, and no further") {
   CHECK(record::state_every(64u << 20, 10, 1, 0, 1e-3) == 1);
   for (const std::size_t bodies : {10u, 100u, 1000u}) {
@@ -243,7 +181,7 @@ TEST_CASE("a recorder's file holds what was fed, in order, and a new scene begin
   Folder folder;
   record::RecordOptions options;
   options.folder = (folder.path / "deep" / "er").string();
-  options.memory_bytes = 1 << 20;
+  options.memory_bytes = 16 << 20;
   RecordFeed feed(4, 1024, 0);
   record::Recorder recorder(options, feed);
   REQUIRE(recorder.start(-1));
@@ -258,7 +196,7 @@ TEST_CASE("a recorder's file holds what was fed, in order, and a new scene begin
   REQUIRE_MESSAGE(saved.error.empty(), saved.error);
   CHECK(saved.first_tick == 1);
   CHECK(saved.last_tick == 100);
-  CHECK(fs::path(saved.path).filename().string().find("unit_test-why_not_that.record") != std::string::npos);
+  CHECK(fs::path(saved.path).filename().string().find("unit_test-why_not_that.mcap") != std::string::npos);
   CHECK(fs::file_size(saved.path) == saved.bytes);
   std::vector<v1::Record> records = read_all(saved.path);
   REQUIRE(records.size() == 203);
@@ -362,4 +300,103 @@ TEST_CASE("two files of one second have two names") {
   CHECK((first.ok() && second.ok()));
   CHECK(first.path() != second.path());
   CHECK(record::file_stem(0, "a/b", "") == "19700101T000000Z-a_b-_");
+}
+
+TEST_CASE("a recording holds all that came from its beginning on, in order, whatever the black box keeps") {
+  Folder folder;
+  fs::create_directories(folder.path);
+  record::RecordOptions options;
+  options.seconds = 0;
+  RecordFeed feed(4, 1024, 0);
+  record::Recorder recorder(options, feed);
+  record::Saved done;
+  std::atomic<bool> ended{false};
+  recorder.on_recorded = [&](const record::Saved& saved) {
+    done = saved;
+    ended = true;
+  };
+  const std::string path = (folder.path / "run.mcap").string();
+  REQUIRE(recorder.start_recording(path, "test", 500) == "");
+  CHECK(recorder.start_recording((folder.path / "second.mcap").string(), "test", 0).find("already") !=
+        std::string::npos);
+  recorder.begin(header_of(5));
+  CHECK(feed.state_every == 2);
+  for (std::uint64_t tick = 1; tick <= 3000; ++tick) {
+    feed.rows.push(row_of(tick, 5));
+    if (tick % 2 == 0) push_state(feed, 2, tick, 5);
+    recorder.take_now();
+  }
+  REQUIRE(recorder.stop_recording(nullptr));
+  CHECK_FALSE(recorder.stop_recording(nullptr));
+  while (!ended) std::this_thread::yield();
+  REQUIRE_MESSAGE(done.error.empty(), done.error);
+  CHECK((done.path == path && done.bytes == fs::file_size(path)));
+  CHECK((done.first_tick == 2 && done.last_tick == 3000));
+  std::uint64_t rows = 0, states = 0;
+  for (const v1::Record& r : read_all(path)) {
+    if (r.has_wrench()) CHECK(r.wrench().tick() == ++rows);
+    if (r.has_state()) {
+      CHECK(r.state().tick() == 2 * ++states);
+      CHECK(rows >= r.state().tick());  // what acted in a tick stands before its state
+    }
+  }
+  CHECK((rows == 3000 && states == 1500));
+}
+
+TEST_CASE("a new scene goes on in a file of its own") {
+  Folder folder;
+  fs::create_directories(folder.path);
+  RecordFeed feed(4, 1024, 0);
+  record::RecordOptions options;
+  options.memory_bytes = 1 << 20;
+  record::Recorder recorder(options, feed);
+  const std::string path = (folder.path / "run.mcap").string();
+  REQUIRE(recorder.start_recording(path, "test", 0) == "");
+  recorder.begin(header_of(5));
+  push_state(feed, 2, 1, 5);
+  RecordRow swap;
+  swap.kind = RecordRow::Kind::notice;
+  swap.command = Command::Kind::swap_world;
+  swap.epoch = 6;
+  recorder.take_now();
+  feed.rows.push(swap);
+  recorder.take_now();
+  recorder.begin(header_of(6));
+  push_state(feed, 2, 1, 6);
+  recorder.stop();
+  for (const auto& [name, epoch] : {std::pair{"run.mcap", 5u}, std::pair{"run-2.mcap", 6u}}) {
+    const std::vector<v1::Record> records = read_all((folder.path / name).string());
+    CHECK(records.front().header().scene_epoch() == epoch);
+    std::uint64_t states = 0;
+    for (const v1::Record& r : records) states += r.has_state() ? 1 : 0;
+    CHECK(states == 1);
+  }
+}
+
+TEST_CASE("a recording that cannot be written says so and ends; what stands there is not written over") {
+  Folder folder;
+  fs::create_directories(folder.path);
+  std::ofstream(folder.path / "there.mcap") << "precious";
+  RecordFeed feed(4, 1024, 0);
+  record::RecordOptions options;
+  options.memory_bytes = 1 << 20;
+  record::Recorder recorder(options, feed);
+  const std::string there = (folder.path / "there.mcap").string();
+  CHECK(recorder.start_recording(there, "test", 0).find(there) != std::string::npos);
+  CHECK(recorder.start_recording((folder.path / "no" / "folder.mcap").string(), "test", 0).find("No such") !=
+        std::string::npos);
+  CHECK(fs::file_size(folder.path / "there.mcap") == 8);
+  if (!fs::exists("/dev/full")) return;
+  record::Saved done;
+  std::atomic<bool> ended{false};
+  recorder.on_recorded = [&](const record::Saved& saved) {
+    done = saved;
+    ended = true;
+  };
+  REQUIRE(recorder.start_recording("/dev/full", "test", 0) == "");
+  recorder.begin(header_of(5));
+  while (!ended) std::this_thread::yield();
+  CHECK(done.error.find("No space left") != std::string::npos);
+  recorder.take_now();
+  CHECK_FALSE(recorder.recording());
 }

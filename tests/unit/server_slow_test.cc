@@ -86,7 +86,7 @@ struct Bench {
   }
   void tick(double force = 0, bool begin_next = true) {
     world->apply(0, {Vec3(0, 0, 0), Vec3(force, 0, 0)});
-    ticker.step(*world, false, begin_next);
+    ticker.step(*world, Meet::ready, Meet::ready, begin_next);
   }
   [[nodiscard]] double momentum() const { return kMass * world->state().v_WBcm(0).x(); }
   [[nodiscard]] double x() const { return world->state().p_WBcm(0).x(); }
@@ -243,7 +243,8 @@ TEST_CASE("server_slow: a switch away from a solver that does not answer keeps t
 
 TEST_CASE("server_slow: a block stands under a slow model, and the contacts published carry its weight") {
   Bench bench(kStanding, ContactModelKind::penalty);
-  for (int n = 0; n < 1000; ++n) bench.ticker.step(*bench.world, true, true);  // in lockstep the tick solves by itself
+  for (int n = 0; n < 1000; ++n)
+    bench.ticker.step(*bench.world, Meet::wait, Meet::wait, true);  // in lockstep the tick solves by itself
   CHECK(bench.world->state().p_WBcm(1).z() == doctest::Approx(0.1).epsilon(1e-2));
   double force = 0;
   for (const ContactRow& row : bench.ticker.contacts()) force += row.body_a == 1 ? row.value[8] : -row.value[8];
@@ -257,7 +258,7 @@ TEST_CASE("server_slow: lockstep gives the same bits with and without a thread")
     if (threaded) REQUIRE(bench.solver->start(-1));
     for (int n = 0; n < 200; ++n) {
       bench.world->apply(1, {Vec3(0, 0, 0), Vec3(n % 3, 0, 0)});
-      bench.ticker.step(*bench.world, true, true);
+      bench.ticker.step(*bench.world, Meet::wait, Meet::wait, true);
     }
     hashes.push_back(bench.world->hash());
   }
@@ -273,7 +274,7 @@ TEST_CASE("server_slow: the thread answers by itself, and the tick's side alloca
     bench.world->apply(1, {});
     {
       const test::AllocGuard guard;
-      bench.ticker.step(*bench.world, false, true);
+      bench.ticker.step(*bench.world, Meet::ready, Meet::ready, true);
       allocations += guard.count();
     }
     adoptions += bench.ticker.adopted() ? 1 : 0;
@@ -360,4 +361,6 @@ TEST_CASE("server_slow: rates become whole ticks; one above the tick's is refuse
   CHECK_THROWS_WITH_AS(require_rate("model.lcp.rate_hz", 1001, 1e-3),
                        "model.lcp.rate_hz: found 1001, expected above 0 and at most 1000, the scene's ticks a second",
                        InputError);
+  CHECK_THROWS_AS(require_rate("model.st.rate_hz", std::nan(""), 1e-3), InputError);
+  CHECK_THROWS_AS(require_rate("model.st.rate_hz", 1e300, 1e-3), InputError);
 }

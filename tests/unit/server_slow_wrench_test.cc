@@ -64,7 +64,7 @@ struct Bench {
   }
   void tick(double push) {
     world->apply(foot, {Vec3(0, 0, 0), Vec3(0, 0, -push)});
-    ticker.step(*world, true, true);
+    ticker.step(*world, Meet::wait, Meet::wait, true);
     solver->solve_here();
   }
 };
@@ -101,7 +101,7 @@ TEST_CASE("server_slow: in the air only what is applied is felt, from the step o
   bench.world->set_drive(0, {});
   for (std::uint32_t n = 1; n <= 3 * kTicks; ++n) {
     bench.world->apply(bench.foot, {Vec3(0.2, 0, 0), Vec3(0, 3, 60)});  // up and away
-    bench.ticker.step(*bench.world, true, true);
+    bench.ticker.step(*bench.world, Meet::wait, Meet::wait, true);
     bench.solver->solve_here();
     const SpatialForce& F = bench.world->external_wrench(bench.foot);
     const bool felt = n >= 2 * kTicks;  // applied in ticks 1..4, in the step begun at 4, adopted at 8
@@ -109,7 +109,7 @@ TEST_CASE("server_slow: in the air only what is applied is felt, from the step o
     if (felt) CHECK(F.force.z() == doctest::Approx(60.0).epsilon(1e-9));
   }
   for (std::uint32_t n = 1; n <= 3 * kTicks; ++n) {
-    bench.ticker.step(*bench.world, true, true);
+    bench.ticker.step(*bench.world, Meet::wait, Meet::wait, true);
     bench.solver->solve_here();
   }
   CHECK(bench.world->external_wrench(bench.foot).force.norm() == 0);

@@ -1,5 +1,6 @@
 #include "tactus/haptic/link.h"
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
@@ -14,6 +15,25 @@ std::int64_t now() {
 
 }  // namespace
 
+void measure_link(Client& client, v1::AttachTool& out) {
+  constexpr std::uint64_t kPings = 20;
+  const std::uint64_t before = client.clock().samples;
+  std::uint64_t seen = before;
+  std::int64_t low = 0, high = 0;
+  for (std::uint64_t k = 0; k < kPings + 40 && seen < before + kPings; ++k) {  // up to 0.3 s for late ones
+    if (k < kPings) client.ping();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const client::Clock clock = client.clock();
+    if (clock.samples == seen) continue;
+    seen = clock.samples;
+    low = low == 0 ? clock.round_trip_last_ns : std::min(low, clock.round_trip_last_ns);
+    high = std::max(high, clock.round_trip_last_ns);
+  }
+  out.set_round_trip_s(1e-9 * static_cast<double>(low));
+  out.set_jitter_s(1e-9 * static_cast<double>(high - low));
+  out.set_loss(seen >= before + kPings ? 0.0 : 1 - static_cast<double>(seen - before) / static_cast<double>(kPings));
+}
+
 Link::Link(Client& client, Device& device, const LinkOptions& options)
     : client_(client),
       device_(device),
@@ -26,20 +46,31 @@ Link::Link(Client& client, Device& device, const LinkOptions& options)
   v1::AttachTool request;
   request.set_tool(options.tool);
   fill(c, *request.mutable_device());
-  request.set_mode(static_cast<v1::ToolMode>(options.mode));
+  request.set_mode(options.mode ? static_cast<v1::ToolMode>(*options.mode) : v1::TOOL_AUTO);
+  if (!options.mode) measure_link(client_, request);
   request.set_position_scale(options.position_scale);
   request.set_stiffness_n_per_m(options.stiffness);
   request.set_watchdog_s(options.watchdog_s);
   request.set_reach_m(options.reach);
+  request.set_deadband(options.deadband);
   attached_ = client_.attach_tool(request);
   epoch_ = client_.epoch();
   loop_ = std::make_unique<Loop>(loop_options(c, attached_, options_));
+  if (attached_.deadband() > 0) {
+    wire::DeadbandOptions band;
+    band.share = attached_.deadband();
+    band.heartbeat = static_cast<std::uint32_t>(std::max(1.0, attached_.heartbeat_s() * c.rate_hz));
+    band_.emplace(band, 1 / c.rate_hz);
+  }
   client_.on_tool([this](const v1::ToolPacket& packet, std::int64_t) {
     if (packet.subscription() != 0 || packet.tool() != attached_.tool()) return;
     ToolMessage message;
     if (!read(packet, message)) return;
     const std::lock_guard lock(m_);
     if (arrived_.size() < 256) arrived_.push_back(std::move(message));
+    tool_seen_ = packet.band_seen();
+    tool_sent_ = packet.band_sent();
+    tool_error_ = packet.band_error();
   });
   if (options_.engage) wish_ = 1;
   thread_ = std::thread([this] { run(); });
@@ -94,6 +125,18 @@ void Link::run() {
   }
 }
 
+// A device that has nothing new is where it was; for longer than the watchdog's time it is lost.
+Reading Link::read_device(int cycles) {
+  Reading fresh;
+  const Status status = device_.read(fresh);
+  silent_cycles_ = status == Status::ok ? 0 : silent_cycles_ + cycles;
+  if (status == Status::ok) reading_ = fresh;
+  const LoopOptions& o = loop_->options();
+  if (status == Status::lost) loop_->fail("the device does not answer any more");
+  if (o.period * silent_cycles_ > std::max(o.watchdog_s, 3 * o.period)) loop_->fail("the device has no new readings");
+  return reading_;
+}
+
 void Link::cycle(int cycles) {
   std::vector<ToolMessage> arrived;
   int wish = 0;
@@ -107,16 +150,17 @@ void Link::cycle(int cycles) {
   if (wish > 0) loop_->engage();
   if (wish < 0) loop_->let_go();
   for (const ToolMessage& message : arrived) loop_->receive(message);
-  Reading reading;
-  if (device_.read(reading) == Status::lost) {
-    loop_->let_go();
-    reading.X_DH.p.setConstant(std::nan(""));
-  }
-  const Wrench force = loop_->step(reading, cycles);
+  const Wrench force = loop_->step(read_device(cycles), cycles);
   device_.write(force);
   thread_local v1::DevicePacket packet;
   fill(loop_->message(), epoch_, attached_.tool(), packet);
-  const bool sent = static_cast<bool>(client_.send_device(packet));
+  const bool due = !band_ || band_->take(loop_->message());
+  if (band_) {
+    packet.set_band_seen(band_->count().seen);
+    packet.set_band_sent(band_->count().sent);
+    packet.set_band_error(band_->count().error_max);
+  }
+  const bool sent = !due || client_.send_device(packet);
   const std::lock_guard lock(m_);
   status_.device_bits = loop_->bits();
   status_.tool_bits = loop_->tool().bits;
@@ -135,6 +179,9 @@ void Link::cycle(int cycles) {
   status_.late_us_p50 = deadline_.late_us(0.5);
   status_.late_us_max = deadline_.late_us_max();
   status_.stiffness = loop_->options().gains.stiffness;
+  status_.saved_up = band_ ? band_->count().saved() : 0;
+  status_.saved_down = tool_seen_ > 0 ? 1 - static_cast<double>(tool_sent_) / static_cast<double>(tool_seen_) : 0;
+  status_.band_error = std::max(tool_error_, band_ ? band_->count().error_max : 0);
   if (after) after();
 }
 

@@ -14,6 +14,14 @@ Vec3 vec(const Column& column, int first) {
           static_cast<double>(column.Get(first + 2))};
 }
 
+std::string wire_name(std::string name) {
+  for (char& x : name) {
+    const bool plain = (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || (x >= '0' && x <= '9');
+    if (!plain && x != '_' && x != '.' && x != '-') x = '-';
+  }
+  return name.empty() ? "device" : name.substr(0, 64);
+}
+
 }  // namespace
 
 void fill(const DeviceMessage& m, std::uint32_t epoch, std::uint32_t tool, v1::DevicePacket& out) {
@@ -75,7 +83,7 @@ bool read(const v1::ToolPacket& p, ToolMessage& m) {
 }
 
 void fill(const Capabilities& c, v1::DeviceCapabilities& out) {
-  out.set_name(c.name);
+  out.set_name(wire_name(c.name));
   out.set_axes_sensed(static_cast<std::uint32_t>(c.axes_sensed));
   out.set_axes_actuated(static_cast<std::uint32_t>(c.axes_actuated));
   out.set_admittance(c.admittance);
@@ -108,6 +116,7 @@ LoopOptions loop_options(const Capabilities& c, const v1::ToolAttached& a, const
   o.mass = c.mass;
   o.inertia = c.inertia;
   o.damping = c.damping;
+  o.deadband = a.deadband();
   o.wave_impedance = a.wave_impedance_n_s_per_m();
   o.turn_impedance = a.turn_impedance_n_m_s_per_rad();
   return o;

@@ -262,6 +262,16 @@ class Client:
         """Has the server write its black box, the last seconds, to a file on its machine. Returns a BlackBoxSaved with path, bytes,
         records, first_tick, last_tick; tactus.record.read(path) reads it."""
         return self.connection.request("save_black_box", reason=reason).black_box
+
+    def start_recording(self, name: str = "", state_hz: float = 0):
+        """Has the server record all that comes, into the folder that its config names (record.folder). state_hz: states a second of
+        simulated time, 0: the server's own choice. Returns a Recorded with path; tactus.record.read(path) reads it when it has ended."""
+        return self.connection.request("start_recording", name=name, state_hz=state_hz).recording
+
+    def stop_recording(self):
+        """Ends it. Returns a Recorded with path, bytes, records, first_tick, last_tick, bytes_overtaken."""
+        return self.connection.request("stop_recording").recording
+
     # --- the link
 
     def set_link_faults(self, *, up: dict = None, down: dict = None, seed: int = 1, session: int = 0) -> LinkFaultsReply:

@@ -1,21 +1,19 @@
-"""Recordings: what a server's black box wrote (proto/record.proto).
+"""Recordings: what a server's black box wrote, or tactusd --record (proto/record.proto).
 
-    recording = tactus.record.read("20261122T134501Z-default-fault.record")
+    recording = tactus.record.read("20261122T134501Z-default-fault.mcap")
     print(recording.summary())
     recording.states[-1]["ball"].p_WB
 """
 import collections
 import csv
 import pathlib
-import zlib
 from typing import NamedTuple
 
+from . import mcap
 from .messages import JointBit, Record, verdict_name
 from .state import State
 
-CRC_BYTES = 5
-CRC_TAG = 0x7D
-RECORD_BYTES_MAX = 64 << 20
+TOPIC_PREFIX = "tactus/"
 KINDS = ("wrench", "hash", "state", "command", "verdict", "operation", "keyframe", "event", "mark", "joint_input", "joint", "injected")
 CSV_COLUMNS = (
     "tick", "sim_time_s", "body", "p_x_m", "p_y_m", "p_z_m", "q_w", "q_x", "q_y", "q_z",
@@ -155,56 +153,37 @@ class Recording:
 
 def read(file) -> Recording:
     """Reads a recording, up to its end or its first damage. Raises NotARecording when it is none, OSError when there is no file."""
-    data = pathlib.Path(file).read_bytes()
-    recording, position, number = None, 0, 0
-    while position < len(data):
-        number += 1
-        try:
-            record, end = _record_at(data, position)
-            if recording is None and not record.HasField("header"):
-                raise ValueError("it is no header")
-        except ValueError as problem:
-            where = f"record {number} at byte {position}: {problem}"
+    recording = None
+    try:
+        for message in mcap.messages(pathlib.Path(file).read_bytes()):
+            record = _record_of(message)
+            if record is None:
+                continue
             if recording is None:
-                raise NotARecording(f"{file}: not a recording of Tactus: {where}") from None
-            recording.damage = where
-            return recording
+                if not record.HasField("header"):
+                    raise NotARecording(f"{file}: not a recording of Tactus: it does not begin with a header")
+                recording = Recording(record.header)
+            else:
+                recording.add(record)
+    except mcap.Damage as damage:
         if recording is None:
-            recording = Recording(record.header)
-        else:
-            recording.add(record)
-        position = end
+            raise NotARecording(f"{file}: not a recording of Tactus: {damage}") from None
+        recording.damage = str(damage)
     if recording is None:
-        raise NotARecording(f"{file}: not a recording of Tactus: the file is empty")
-    if recording.end is None:
-        recording.damage = f"cut off at byte {position}: there is no end"
+        raise NotARecording(f"{file}: not a recording of Tactus: an MCAP file without channel {TOPIC_PREFIX}header")
     return recording
 
 
-def _record_at(data, position):
-    """(Record, where the next one begins). Raises ValueError."""
-    length, begin = _varint(data, position)
-    if not CRC_BYTES <= length <= RECORD_BYTES_MAX:
-        raise ValueError(f"a length of {length} bytes, expected {CRC_BYTES} to {RECORD_BYTES_MAX}")
-    end = begin + length
-    if end > len(data):
-        raise ValueError(f"cut off: {len(data) - begin} of {length} bytes are there")
-    body, tail = data[begin : end - CRC_BYTES], data[end - CRC_BYTES : end]
-    if tail[0] != CRC_TAG or int.from_bytes(tail[1:], "little") != zlib.crc32(body):
-        raise ValueError("its CRC-32 is not that of its bytes")
+def _record_of(message):
+    """Record of a message; None: it is another's."""
+    kind = message.topic.removeprefix(TOPIC_PREFIX)
+    field = Record.DESCRIPTOR.fields_by_name.get(kind)
+    if kind == message.topic or field is None or field.message_type is None or field.message_type.full_name != message.schema:
+        return None
+    record = Record()
     try:
-        return Record.FromString(body), end
+        getattr(record, kind).ParseFromString(message.data)
     except Exception as error:  # protobuf's DecodeError is no ValueError
-        raise ValueError(f"it does not decode: {error}") from None
-
-
-def _varint(data, position):
-    value = 0
-    for i in range(5):
-        if position + i >= len(data):
-            raise ValueError("the file ends inside a length")
-        byte = data[position + i]
-        value |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return value, position + i + 1
-    raise ValueError("a length of more than five bytes")
+        raise mcap.Damage(f"a message of {message.topic} that does not decode: {error}") from None
+    getattr(record, kind).SetInParent()
+    return record

@@ -26,8 +26,8 @@ def opened(entry):
 
 
 def test_all_kinds_are_there():
-    assert len(of_kind("datagram")) == 17 and len(of_kind("control_frames")) == 2
-    assert {ENTRIES[name]["type"] for name in of_kind("datagram")} == {"STATE", "COMMAND", "PING", "PONG", "GRANT", "SHADOW", "GRANTED"}
+    assert len(of_kind("datagram")) == 19 and len(of_kind("control_frames")) == 2
+    assert {ENTRIES[name]["type"] for name in of_kind("datagram")} == {"STATE", "COMMAND", "PING", "PONG", "GRANT", "SHADOW", "GRANTED", "DEVICE", "TOOL"}
 
 
 @pytest.mark.parametrize("name", of_kind("datagram"))

@@ -1,9 +1,11 @@
 // The viewer: joins the connection, the scene, the plots and the bar.
 import * as THREE from "three";
 import { Event_Kind, type Event, type SceneDescription, type Statistics } from "../generated/control_pb";
+import type { ToolPacket } from "../generated/haptic_pb";
 import { StatusBit, type StatePacket } from "../generated/realtime_pb";
 import { Bar } from "./bar";
 import { Connection, type Phase, type Socket } from "./connection";
+import { Devices } from "./devices";
 import { Contacts, FORCE_COLOUR, NORMAL_COLOUR, PHASES } from "./contacts";
 import { Joints } from "./joints";
 import { Lease } from "./leases";
@@ -25,6 +27,7 @@ export class App {
   readonly plots = new Plots(document.getElementById("plots")!, this.stage.software ? 500 : 200);
   readonly contacts = new Contacts(this.stage.software);
   readonly trails = new Trails();
+  readonly devices = new Devices(document.getElementById("devices")!);
   readonly bar: Bar;
   readonly connection: Connection;
   readonly push: Push;
@@ -47,6 +50,7 @@ export class App {
   constructor(open: () => Socket) {
     this.connection = new Connection(open, {
       onPhase: (phase, why) => this.onPhase(phase, why), onState: (packet, bytes) => this.onState(packet, bytes), onEvent: (event) => this.onEvent(event),
+      onTool: (packet) => this.onTool(packet),
     }, viewerName());
     this.world = new Lease(this.connection, ["world"], () => void this.showLeases());
     this.push = new Push({ connection: this.connection, stage: this.stage, scene: () => this.current, step_s: () => this.current?.description.stepS ?? 0.001,
@@ -62,7 +66,7 @@ export class App {
       setting: (key, value) => this.driveOrThrow(async () => { await this.connection.request({ case: "setParameter", value: { key, value } }); }),
       token: (text) => this.connection.useToken(text), key: (key, shift) => this.onKey(key, shift),
     });
-    this.stage.world.add(this.contacts.group, this.trails.lines, this.push.tool.group);
+    this.stage.world.add(this.contacts.group, this.trails.lines, this.push.tool.group, this.devices.group);
     this.contacts.show(true, false, true);
     this.contacts.group.visible = false;
     document.getElementById("legend")!.innerHTML = PHASES.map((p) => `<i style="background:${p.colour}"></i>${p.name}`).join("") +
@@ -100,7 +104,7 @@ export class App {
       frames: this.measured.frames, pictures: this.measured.pictures, workMsMedian: work[Math.floor(work.length / 2)] ?? 0, workMsP95: work[Math.floor(work.length * 0.95)] ?? 0,
       firstPictureMs: this.measured.firstPicture_ms, verdict: this.measured.verdict, pushing: this.push.body >= 0, sent: this.push.sent,
       holdsWorld: this.world.held, batches: this.current?.batches.length ?? 0,
-      joints: this.joints.held, jointsSent: this.joints.sent, jointVerdict: this.joints.verdict, bytes: this.connection.bytesIn,
+      devices: this.devices.drawn, joints: this.joints.held, jointsSent: this.joints.sent, jointVerdict: this.joints.verdict, bytes: this.connection.bytesIn,
       software: this.stage.software, view: [view.left, view.top, view.width, view.height] };
   }
 
@@ -113,6 +117,7 @@ export class App {
     this.world.lost();
     this.push.lost();
     this.joints.lost();
+    this.devices.clear();
   }
 
   /** The scene as it is now, and its states. */
@@ -138,6 +143,7 @@ export class App {
     this.newest = this.marked = null;
     this.trails.clear();
     this.contacts.clear();
+    this.devices.clear();
     this.bar.joints(this.joints.build(description.robots));
     this.namePlots(description);
     const moving = description.bodies.filter((b) => b.mode !== "fixed").length;
@@ -199,7 +205,7 @@ export class App {
     const still = fixed.length === 0 ? null : await this.connection.request({ case: "subscribe", value: { bodies: fixed, singlePrecision: true } });
     this.stillIds = still?.case === "subscription" ? still.value.id : 0;
     const joints = description.robots.length > 0 ? ["*"] : [];
-    const value = { bodies: ["*"], joints, singlePrecision: true, contacts: true, decimation, contactsEvery: this.contactsEvery };
+    const value = { bodies: ["*"], joints, singlePrecision: true, contacts: true, tools: true, decimation, contactsEvery: this.contactsEvery };
     const body = await this.connection.request({ case: "subscribe", value });
     if (body.case === "subscription") this.subscription = body.value.id;
   }
@@ -233,6 +239,18 @@ export class App {
     }
   }
 
+  private showDevices(scene: Scene, t: number, standing: boolean): void {
+    const name = (id: number) => scene.bodies.find((b) => b.id === id)?.name ?? `body ${id}`;
+    const pulls = this.push.body >= 0 ? `mouse on ${scene.names[this.push.body]}: ${shown(Math.hypot(...this.push.force))} ${this.push.turning ? "N m" : "N"}` : "";
+    this.devices.show(performance.now(), t, scene.description.stepS, name, standing ? null : this.plots, pulls);
+  }
+
+  private onTool(packet: ToolPacket): void {
+    if (packet.sceneEpoch !== this.current?.description.sceneEpoch) return;
+    this.devices.take(packet, performance.now());
+    this.stage.dirty = true;
+  }
+
   private takeStill(scene: Scene, packet: StatePacket): void {
     const id = this.stillIds;
     this.stillIds = 0;
@@ -256,10 +274,11 @@ export class App {
     if (first) {
       this.stage.frame(scene);
       this.contacts.size_m = Math.min(0.05, Math.max(0.004, scene.radius_m * 0.012));
-      this.push.tool.size_m = this.contacts.size_m * 1.6;
+      this.push.tool.size_m = this.devices.size_m = this.contacts.size_m * 1.6;
     }
     const t = packet.simTimeS;
     if (last && t < last.simTimeS) this.plots.clear();  // reset or restored: time begins anew
+    this.showDevices(scene, t, last !== null && t === last.simTimeS);
     if (last && t === last.simTimeS) return;
     if (this.plots.paused) return;
     for (const [key, values] of plotted(packet)) this.plots.add(key, t, values);

@@ -2,6 +2,7 @@
 // again by itself.
 import { create, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorCode, ReplySchema, RequestSchema, type Event, type HelloReply, type Reply } from "../generated/control_pb";
+import { ToolPacketSchema, type ToolPacket } from "../generated/haptic_pb";
 import { StatePacketSchema, type StatePacket } from "../generated/realtime_pb";
 import { equal, NONCE_BYTES, proof, randomBytes, Sealer, sessionKey, tokenBytes, VERSION_MAJOR, VERSION_MINOR } from "./wire";
 
@@ -18,6 +19,7 @@ export interface Handlers {
   onPhase(phase: Phase, why: string): void;
   onState(packet: StatePacket, bytes: number): void;
   onEvent(event: Event): void;
+  onTool(packet: ToolPacket): void;
 }
 
 /** What a WebSocket gives us; tests put another in its place. */
@@ -174,6 +176,7 @@ export class Connection {
   private dispatch(reply: Reply): void {
     const { body } = reply;
     if (body.case === "state") return this.handlers.onState(fromBinary(StatePacketSchema, body.value), body.value.length);
+    if (body.case === "tool") return this.handlers.onTool(fromBinary(ToolPacketSchema, body.value));
     if (body.case === "event") return this.handlers.onEvent(body.value);
     const waiting = this.waiting.get(reply.id);
     this.waiting.delete(reply.id);

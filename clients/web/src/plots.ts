@@ -11,6 +11,9 @@ export const PLOTS: PlotSpec[] = [
   { key: "energy", title: "Kinetic energy", unit: "J", lines: [""] },
   { key: "contacts", title: "Contacts", unit: "", lines: ["points", "dropped"] },
   { key: "joints", title: "Joint torques", unit: "N m", lines: ["1", "2", "3", "4", "5", "6"] },
+  { key: "device", title: "Haptic device", unit: "N", lines: ["hand", "tool"] },
+  { key: "ledger", title: "Its energy", unit: "mJ", lines: ["given out", "in the spring"] },
+  { key: "device-link", title: "Its link", unit: "ms", lines: ["round trip", "age"] },
   { key: "quality", title: "Cycles of who commands", unit: "%", lines: ["good", "lost on the way"] },
   { key: "trip", title: "Round trip of this page", unit: "ms", lines: [""] },
   { key: "states", title: "States of this page", unit: "1/s", lines: [""] },
@@ -105,7 +108,7 @@ export class Plots {
 
   constructor(readonly panel: HTMLElement, private readonly draw_ms: number) {
     for (const plot of this.plots.values()) panel.append(plot.element);
-    for (const key of ["joints", "quality"]) this.plots.get(key)!.element.hidden = true;  // until there is something to show
+    for (const key of ["joints", "quality", "device", "ledger", "device-link"]) this.plots.get(key)!.element.hidden = true;  // until there is something to show
     new ResizeObserver(() => {
       this.shownAtAll = panel.clientWidth > 0;
       for (const plot of this.plots.values()) plot.resize();

@@ -81,7 +81,7 @@ function connect(servers: FakeServer[]) {
   let next = 0;
   const connection = new Connection(() => servers[Math.min(next++, servers.length - 1)], {
     onPhase: (phase, why) => { seen.phases.push(phase); seen.why = why; },
-    onState: (packet) => seen.states.push(packet.tick), onEvent: (event) => seen.events.push(event.kind),
+    onState: (packet) => seen.states.push(packet.tick), onEvent: (event) => seen.events.push(event.kind), onTool: () => undefined,
   }, "test");
   connection.start();
   return { connection, seen };

@@ -8,6 +8,7 @@ import { hmac } from "@noble/hashes/hmac";
 import { sha256 } from "@noble/hashes/sha2";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils";
 import * as control from "../generated/control_pb";
+import * as haptic from "../generated/haptic_pb";
 import * as realtime from "../generated/realtime_pb";
 import { proof, Sealer, sessionKey, tokenBytes, type Direction } from "../src/wire";
 
@@ -15,12 +16,12 @@ declare const TACTUS_PROTO: string;
 const HEADER = 16, MAC = 16;
 const folder = join(TACTUS_PROTO, "golden");
 const entries = readdirSync(folder).filter((n) => n.endsWith(".json")).map((n) => ({ name: n, ...JSON.parse(readFileSync(join(folder, n), "utf8")) }));
-const schema = (type: string) => ({ ...control, ...realtime } as Record<string, unknown>)[`${type}Schema`] as DescMessage;
+const schema = (type: string) => ({ ...control, ...haptic, ...realtime } as Record<string, unknown>)[`${type}Schema`] as DescMessage;
 const decodes = (type: string, payload: Uint8Array, json: never) =>
   assert.equal(bytesToHex(toBinary(schema(type), fromBinary(schema(type), payload))), bytesToHex(toBinary(schema(type), fromJson(schema(type), json))));
 
 test("all kinds are there", () => {
-  assert.ok(entries.filter((e) => e.kind === "datagram").length >= 13);
+  assert.ok(entries.filter((e) => e.kind === "datagram").length >= 19);
   assert.equal(entries.filter((e) => e.kind === "control_frames").length, 2);
 });
 

@@ -12,24 +12,27 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tactus/client.h"
+#include "tactus/haptic/deadband.h"
 #include "tactus/haptic/device.h"
 #include "tactus/haptic/loop.h"
 
 namespace tactus::haptic {
 
 struct LinkOptions {
-  std::string tool;  // a body that moves, or robot/link
-  Mode mode = Mode::local;
+  std::string tool;          // a body that moves, or robot/link
+  std::optional<Mode> mode;  // none: the server chooses by scene, device and the link as it is measured
   double position_scale = 1;
   Quat q_WD = Quat::Identity();  // the device's frame in the world
   double stiffness = 0;          // wished for at the tool [N/m]; 0: what is passive
   double watchdog_s = 0;         // 0: the server's
   double reach = 0;              // 0: the server's [m]
+  double deadband = 0;           // share below which neither side sends anew, 0..0.5; 0: all is sent
   bool engage = true;            // at once
 };
 
@@ -45,13 +48,18 @@ struct LinkStatus {
   std::uint64_t cycles = 0, missed = 0, tools = 0, send_failures = 0;
   double late_us_p50 = 0, late_us_max = 0;
   double stiffness = 0;
+  double saved_up = 0, saved_down = 0;  // by the deadband: shares of the datagrams to and from the server
+  double band_error = 0;                // largest that either side's receiver had, in units of the band
 };
 
 // DEVICE and TOOL of the wire to and from the loop's plain values.
 void fill(const DeviceMessage& from, std::uint32_t epoch, std::uint32_t tool, v1::DevicePacket& to);
 // False: columns that do not match.
 bool read(const v1::ToolPacket& from, ToolMessage& to);
+// Characters that the wire's names do not allow become '-'.
 void fill(const Capabilities& from, v1::DeviceCapabilities& to);
+// The link as pings see it, in 0.1 s: round_trip_s, jitter_s, loss.
+void measure_link(Client& client, v1::AttachTool& out);
 LoopOptions loop_options(const Capabilities& device, const v1::ToolAttached& attached, const LinkOptions& wishes);
 
 class Link {
@@ -71,16 +79,22 @@ class Link {
  private:
   void run();
   void cycle(int cycles);
+  Reading read_device(int cycles);
 
   Client& client_;
   Device& device_;
   const LinkOptions options_;
   v1::ToolAttached attached_;
   std::unique_ptr<Loop> loop_;
+  std::optional<DeviceDeadband> band_;
+  Reading reading_;        // newest
+  int silent_cycles_ = 0;  // since then
   Deadline deadline_;
   std::uint32_t epoch_ = 0;
   mutable std::mutex m_;  // guards what follows
   std::vector<ToolMessage> arrived_;
+  std::uint64_t tool_seen_ = 0, tool_sent_ = 0;  // of the server's deadband
+  double tool_error_ = 0;
   LinkStatus status_;
   int wish_ = 0;  // 1: engage, -1: let go
   std::function<void()> after_cycle_;

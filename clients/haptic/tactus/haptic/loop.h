@@ -66,6 +66,8 @@ class Loop {
   // From the next cycle on: the present pose of the handle is where the tool is now. Ramps in.
   void engage();
   void let_go();  // ramps out
+  // The device is lost, or at fault by its own word: ramps out, and reason() is `why` (static text).
+  void fail(const char* why) { stop(kDeviceFault, why); }
   bool engaged() const { return (bits_ & kEngaged) != 0; }
   bool idle() const { return (bits_ & (kEngaged | kRampOut)) == 0; }
   // Why it is not engaged any more; empty: it never was, or was let go.

@@ -1,0 +1,13 @@
+# Writes build_id.cc anew whenever the commit has changed. -DSOURCE -DOUT -DVERSION -DCOMPILER -DMARCH
+execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --exclude=* OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT commit)
+  set(commit "no commit")
+endif()
+set(text "#include \"server/record/build_id.h\"\nnamespace tactus {\nconst char* build_id() noexcept {\n  return \"${VERSION} (${commit}, ${COMPILER}, ${MARCH})\";\n}\n}  // namespace tactus\n")
+set(before "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} before)
+endif()
+if(NOT text STREQUAL before)
+  file(WRITE ${OUT} "${text}")
+endif()

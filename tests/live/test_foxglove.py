@@ -1,0 +1,166 @@
+"""tactusd as Foxglove and Lichtblick see it: the public client (npm) decodes every channel; frames, arrows and numbers are those of the world."""
+import json
+import struct
+import subprocess
+import time
+
+import pytest
+from conftest import REPOSITORY, assert_still_ticking, counts, eventually
+from websocket import TEXT, Closed, WebSocket
+
+SKIPPED = 77
+
+
+def look(server, *flags, seconds=3, status=0):
+    """What the public client saw, as tests/foxglove/check.mjs tells it."""
+    command = [REPOSITORY / "tests" / "foxglove" / "run", str(server.web_port), "--seconds", str(seconds), *flags]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=400)
+    if run.returncode == SKIPPED:
+        pytest.skip(run.stderr.strip())
+    assert run.returncode == status, run.stdout[-2000:] + run.stderr
+    return json.loads(run.stdout)
+
+
+def shipped(make_server, name, *flags):
+    """A server of its own on a scene that is shipped."""
+    server = make_server(*flags)
+    server.scene_file = REPOSITORY / "config" / "scenes" / f"{name}.toml"
+    return server.start()
+
+
+def test_the_public_client_decodes_every_channel_and_sees_the_world(make_server):
+    server = make_server().start()
+    seen = look(server, "--protocol", "foxglove.websocket.v1,foxglove.sdk.v1")
+    assert seen["schema_errors"] == [] and len(seen["compared"]) >= 15
+    assert seen["server"]["sessionId"] and not seen["statuses"]
+    rows = seen["channels"]
+    assert set(rows) == {"/tf", "/scene", "/contacts", "/joints", "/plot", "/log", "/statistics"}
+    for topic in ("/tf", "/contacts", "/plot"):
+        assert rows[topic]["in_order"] and 10 < rows[topic]["messages"] <= 60 * 3, topic  # at most 60 a second
+    assert set(rows["/tf"]["frames"]) == {"floor", "block", "ball"}
+    entities = {e["id"]: e for e in rows["/scene"]["last"]["entities"]}
+    assert set(entities) == {"floor", "block", "ball"} and all(e["frame_id"] == e["id"] and e["frame_locked"] for e in entities.values())
+    assert entities["block"]["cubes"][0]["size"] == {"x": 0.2, "y": 0.2, "z": 0.2}
+    assert entities["ball"]["spheres"][0]["size"]["x"] == pytest.approx(0.2)
+    # The block rests 0.1 m above the floor; what carries it points up, ends where it began, and is its weight.
+    frames = {t["child_frame_id"]: t for t in rows["/tf"]["last"]["transforms"]}
+    assert frames["block"]["parent_frame_id"] == "world" and frames["block"]["translation"]["z"] == pytest.approx(0.1, abs=1e-3)
+    arrows = rows["/contacts"]["last"]["entities"][0]["arrows"]
+    assert len(arrows) >= 5  # four corners and the ball
+    for arrow in arrows:
+        q = arrow["pose"]["orientation"]
+        up = 2 * (q["x"] * q["z"] - q["w"] * q["y"])  # z of the turned x axis
+        assert abs(up) == pytest.approx(1, abs=1e-3)
+    # Each tick stands in one batch, in order; its summary is that of its samples.
+    last = rows["/plot"]["last"]
+    ticks = [s["tick"] for s in last["samples"]]
+    assert ticks == sorted(set(ticks)) and rows["/plot"]["samples"] >= 0.5 * 1000 * 2
+    assert last["work_us"]["max"] == pytest.approx(max(s["work_us"] for s in last["samples"]))
+    assert last["work_us"]["mean"] == pytest.approx(sum(s["work_us"] for s in last["samples"]) / len(ticks), rel=1e-6)
+    assert last["penetration_max_m"]["min"] == pytest.approx(min(s["penetration_max_m"] for s in last["samples"]))
+    assert rows["/statistics"]["last"]["scene"] and rows["/statistics"]["messages"] >= 2
+
+
+def test_parameters_are_read_and_set_under_the_lease(make_server):
+    server = make_server().start()
+    seen = look(server, "--set", "alpha=0.5", "--set", "nonsense=3", "--set", 'paused="maybe"')
+    assert seen["parameters"]["alpha"] == 0.5 and seen["parameters"]["model"] == "penalty" and seen["answers"].count("set") == 1
+    said = [s["message"] for s in seen["statuses"]]
+    assert any("nonsense" in text for text in said) and any("paused" in text and "true or false" in text for text in said)
+    with server.connect(name="owner") as client, client.claim("world"):
+        seen = look(server, "--set", "paused=true")  # another holds the world
+        assert seen["parameters"]["paused"] is False and any("owner" in s["message"] for s in seen["statuses"])
+    seen = look(server, "--set", "paused=true", "--set", 'model="deepest"')
+    assert seen["parameters"]["paused"] is True and seen["parameters"]["model"] == "deepest"
+    assert any("PAUSED" in text for text in seen["channels"]["/log"]["texts"])
+    # Paused: the viewer's clock stands still, and time frames go on.
+    first = look(server, seconds=2)
+    assert first["times_in_order"] and first["times"] > 2
+    again = look(server, seconds=2)
+    assert again["last_time"] == first["last_time"] and again["parameters"]["paused"] is True
+
+
+def test_meshes_are_assets(make_server):
+    server = shipped(make_server, "meshes")
+    asset = look(server, "--asset", seconds=4)["asset"]
+    assert asset["triangles"] > 10 and asset["bytes"] == 84 + 50 * asset["triangles"]
+    assert all(low < high for low, high in zip(asset["low"], asset["high"]))
+
+
+def test_a_server_with_a_token_lets_foxglove_in_only_when_told_to(make_server, tmp_path):
+    (tmp_path / "token").write_text("a token of some length for foxglove")
+    flags = ("--token-file", tmp_path / "token")
+    seen = look(make_server(*flags).start(), status=1)
+    assert "403" in seen["error"] and "foxglove" in seen["error"]
+    (tmp_path / "open.toml").write_text('[web]\nfoxglove = "open"\n')
+    seen = look(make_server(*flags, "--config", tmp_path / "open.toml").start())
+    assert seen["channels"]["/tf"]["messages"] > 10
+    (tmp_path / "off.toml").write_text('[web]\nfoxglove = "off"\n')
+    assert "403" in look(make_server("--config", tmp_path / "off.toml").start(), status=1)["error"]
+
+
+class Raw(WebSocket):
+    def __init__(self, port):
+        super().__init__(port, protocol="foxglove.sdk.v1")
+        assert self.accepted, self.head
+
+    def tell(self, value):
+        text = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.send(text, TEXT)
+
+    def status(self, timeout_s=20):
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            message = self.receive()
+            if message[:1] == b"{" and json.loads(message)["op"] == "status":
+                return json.loads(message)["message"]
+        return None
+
+
+MALFORMED = [b"{", b"[1,2]", b'{"op":5}', b'{"op":"subscribe"}', b'{"op":"subscribe","subscriptions":[{"id":-1,"channelId":1}]}',
+                                 b'{"op":"subscribe","subscriptions":[{"id":1,"channelId":99}]}', b'{"op":"setParameters","parameters":[5]}',
+                                 b'{"op":"fetchAsset","uri":3}', b"[" * 60000, b"\xff\xfe\x00"]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", MALFORMED, ids=range(len(MALFORMED)))
+def test_malformed_json_is_answered_and_harms_nobody(server, client, bad):
+    with Raw(server.web_port) as viewer:
+        viewer.receive(), viewer.receive()
+        viewer.tell(bad)
+        assert viewer.status()
+    assert_still_ticking(client)
+
+
+def test_a_viewer_that_subscribes_to_everything_and_never_reads_is_cut_off(make_server, tmp_path):
+    (tmp_path / "server.toml").write_text("[web]\nstall_s = 2\n")
+    server = shipped(make_server, "pile", "--config", tmp_path / "server.toml")
+    with Raw(server.web_port) as viewer, server.connect(name="other") as other:
+        viewer.socket.setsockopt(1, 8, 4096)  # SOL_SOCKET, SO_RCVBUF
+        viewer.receive(), viewer.receive()
+        viewer.tell({"op": "subscribe", "subscriptions": [{"id": i, "channelId": i} for i in range(1, 8)]})
+        assert eventually(lambda: counts(other.statistics().refused_by_reason).get("web_slow", 0) >= 1, timeout_s=60)
+        names = {c.name for c in other.statistics().clients}
+        assert not any(name.startswith("foxglove") for name in names)
+        before = other.statistics().tick
+        assert eventually(lambda: other.statistics().tick > before + 100)
+
+
+def test_frames_have_the_protocols_layout(server):
+    """Without the public client: opcode, ids and times of binary frames, little-endian."""
+    with Raw(server.web_port) as viewer:
+        assert json.loads(viewer.receive())["op"] == "serverInfo"
+        channels = json.loads(viewer.receive())["channels"]
+        tf = next(c["id"] for c in channels if c["topic"] == "/tf")
+        viewer.tell({"op": "subscribe", "subscriptions": [{"id": 4711, "channelId": tf}]})
+        seen = set()
+        while seen != {1, 2}:
+            try:
+                message = viewer.receive()
+            except Closed as closed:
+                pytest.fail(str(closed))
+            if message[:1] == b"{":
+                continue
+            seen.add(message[0])
+            if message[0] == 1:
+                subscription, ns = struct.unpack("<IQ", message[1:13])
+                assert subscription == 4711 and 0 <= ns < 1e12

@@ -1,0 +1,124 @@
+// What a device is granted when it attaches: contradictions refused by name, wishes cut with a note, the mode chosen.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "server/net/tools.h"
+
+namespace tactus::net {
+namespace {
+
+constexpr double kTick = 1e-3;
+
+v1::AttachTool sound() {
+  v1::AttachTool r;
+  r.set_tool("ball");
+  r.set_mode(v1::TOOL_AUTO);
+  v1::DeviceCapabilities& d = *r.mutable_device();
+  d.set_name("virtual");
+  d.set_axes_sensed(6);
+  d.set_axes_actuated(6);
+  d.set_force_max_n(20);
+  d.set_torque_max_n_m(1);
+  d.set_damping_n_s_per_m(1);
+  d.set_turn_damping_n_m_s_per_rad(1e-3);
+  d.set_rate_hz(1000);
+  return r;
+}
+bool noted(const ToolChoice& choice, const std::string& words) {
+  for (const std::string& note : choice.notes) {
+    if (note.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST_CASE("server_tools: capabilities that contradict each other are refused by name") {
+  REQUIRE(fault_in(sound()).empty());
+  const auto fault = [](auto change) {
+    v1::AttachTool r = sound();
+    change(*r.mutable_device(), r);
+    return fault_in(r);
+  };
+  const auto names = [&](const char* key, auto change) {
+    const std::string found = fault(change);
+    CAPTURE(found);
+    CHECK(found.find(key) != std::string::npos);
+  };
+  names("axes_actuated", [](auto& d, auto&) { d.set_axes_sensed(3); });
+  names("force_max_n", [](auto& d, auto&) { d.set_force_max_n(0); });
+  names("torque_max_n_m", [](auto& d, auto&) { d.set_axes_actuated(3); });
+  names("force_max_n", [](auto& d, auto&) { d.set_axes_actuated(0); });
+  names("force_max_n", [](auto& d, auto&) { d.set_force_max_n(std::nan("")); });
+  names("stiffness_max_n_per_m", [](auto& d, auto&) { d.set_stiffness_max_n_per_m(-1); });
+  names("rate_hz", [](auto& d, auto&) { d.set_rate_hz(INFINITY); });
+  names("no stiffness is known", [](auto& d, auto&) { d.set_damping_n_s_per_m(0); });
+  names("name", [](auto& d, auto&) { d.set_name("a\nb"); });
+  names("mode", [](auto&, auto& r) { r.set_mode(static_cast<v1::ToolMode>(4)); });
+  names("loss", [](auto&, auto& r) { r.set_loss(1.5); });
+  names("round_trip_s", [](auto&, auto& r) { r.set_round_trip_s(std::nan("")); });
+  names("position_scale", [](auto&, auto& r) { r.set_position_scale(-1); });
+}
+
+TEST_CASE("server_tools: whatever a client states or wishes, it is granted no more than 2b/T allows, and told why") {
+  const HapticOptions options;
+  v1::AttachTool r = sound();
+  const double passive = 2 * 1.0 / kTick;  // Colgate & Schenkel: 2b/T at b = 1 N s/m
+  CHECK(choose(r, options, kTick, false).stiffness <= passive);
+  r.mutable_device()->set_stiffness_max_n_per_m(1e6);  // lies: its damping bears no such thing
+  ToolChoice lied = choose(r, options, kTick, false);
+  CHECK(lied.stiffness <= passive);
+  CHECK(noted(lied, "stiffness_max"));
+  r.set_stiffness_n_per_m(1e5);
+  CHECK(choose(r, options, kTick, false).stiffness <= passive);
+  CHECK(noted(choose(r, options, kTick, false), "stiffness at the handle"));
+  r.mutable_device()->set_damping_n_s_per_m(0);  // claims it without any damping at all
+  lied = choose(r, options, kTick, false);
+  CHECK(lied.stiffness <= options.stiffness_max);
+  CHECK(noted(lied, "haptic.stiffness_max"));
+  r = sound();
+  r.mutable_device()->set_force_max_n(900);
+  CHECK(choose(r, options, kTick, false).force_limit == options.force_max);
+  CHECK(noted(choose(r, options, kTick, false), "haptic.force_max"));
+  r = sound();
+  r.mutable_device()->set_delay_s(0.0045);  // b / (T/2 + Td)
+  CHECK(choose(r, options, kTick, false).stiffness <= 1.0 / (0.0005 + 0.0045));
+  CHECK(choose(sound(), options, kTick, false).notes.size() == 1);  // the mode, and nothing was cut
+}
+
+TEST_CASE("server_tools: scaling keeps the handle's stiffness: at the tool it is that over the square of the scale") {
+  v1::AttachTool r = sound();
+  const double one = choose(r, {}, kTick, false).stiffness;
+  r.set_position_scale(3);
+  CHECK(choose(r, {}, kTick, false).stiffness == doctest::Approx(one / 9));
+}
+
+TEST_CASE("server_tools: the mode is chosen by scene, device and link, and said with its reason") {
+  v1::AttachTool r = sound();
+  const auto mode = [&](bool meshes) {
+    const ToolChoice choice = choose(r, {}, kTick, meshes);
+    CHECK(noted(choice, "mode "));
+    return choice.settings.mode;
+  };
+  r.set_round_trip_s(0.1);
+  CHECK(mode(false) == ToolMode::local);
+  CHECK(mode(true) == ToolMode::wave);
+  r.set_round_trip_s(0.0002);
+  CHECK(mode(false) == ToolMode::local);
+  CHECK(mode(true) == ToolMode::direct);
+  r.set_jitter_s(0.005);
+  CHECK(mode(true) == ToolMode::wave);
+  r.set_jitter_s(0);
+  r.set_loss(0.01);
+  CHECK(mode(true) == ToolMode::wave);
+  r.set_round_trip_s(0);  // not measured
+  r.set_loss(0);
+  CHECK(mode(true) == ToolMode::wave);
+  for (const v1::ToolMode asked : {v1::TOOL_LOCAL, v1::TOOL_DIRECT, v1::TOOL_WAVE}) {  // a wish is a wish
+    r.set_mode(asked);
+    CHECK(static_cast<int>(choose(r, {}, kTick, true).settings.mode) == asked);
+  }
+}
+
+}  // namespace
+}  // namespace tactus::net
