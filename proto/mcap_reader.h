@@ -70,7 +70,7 @@ class Reader {
   std::string_view chunk_rest_, chunk_all_, loose_;  // not yet read of the chunk; a message outside of chunks
   std::uint64_t offset_ = 0, read_ = 0, chunks_ = 0;
   std::uint32_t data_crc_ = 0, crc_before_ = 0;
-  bool begun_ = false, is_mcap_ = false, data_ended_ = false, done_ = false;
+  bool begun_ = false, is_mcap_ = false, done_ = false;
   std::map<std::uint16_t, Schema> schemas_;
   std::map<std::uint16_t, ChannelInfo> channels_;
 };

@@ -86,7 +86,9 @@ void FoxgloveBridge::tell_parameters(const std::string& id, const std::vector<st
 }
 
 void FoxgloveBridge::set_parameters(const Wish& wish, Out& out) {
-  for (const auto& [name, value] : wish.values) {
+  for (const auto& entry : wish.values) {
+    const std::string& name = entry.first;  // a lambda may not capture a structured binding
+    const json& value = entry.second;
     const auto& settings = scene_.description().settings();
     const bool is_known = name == "paused" || name == "model" ||
                           std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.key() == name; });
