@@ -1,6 +1,4 @@
 // Robots in DescribeScene: what a client needs to command joints and to read states.
-#include <cmath>
-#include <limits>
 #include <string>
 
 #include "server/net/scene_view.h"
@@ -8,12 +6,6 @@
 
 namespace tactus::net {
 namespace {
-
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-double or_none(double limit) {
-  return limit == 0 ? kNoLimit : limit;
-}
 
 void describe_joint(const SceneView& view, JointIndex index, v1::JointDescription& out) {
   const Model& model = view.model();
@@ -55,20 +47,8 @@ void describe_sensor(const Model& model, std::uint32_t index, v1::SensorDescript
 }  // namespace
 
 void read_options(const v1::JointOptions& in, ChannelOptions& out) {
-  out = ChannelOptions{};
-  out.missed = static_cast<MissedPolicy>(255);
-  if (in.missed().empty()) out.missed = MissedPolicy::hold;
-  for (const MissedPolicy p :
-       {MissedPolicy::hold, MissedPolicy::extrapolate, MissedPolicy::ramp, MissedPolicy::brake}) {
-    if (in.missed() == to_string(p)) out.missed = p;
-  }
-  out.tolerance_ticks = in.tolerance_ticks();
-  out.fault_ticks = in.fault_ticks();
-  out.ramp = in.ramp_s();
-  out.cutoff = in.cutoff_hz();
-  out.effort_limit = or_none(in.effort_limit());
-  out.effort_rate_limit = or_none(in.effort_rate_limit());
-  out.velocity_limit = or_none(in.velocity_limit());
+  out = record::read_options(in);
+  if (!in.missed().empty() && in.missed() != to_string(out.missed)) out.missed = static_cast<MissedPolicy>(255);
 }
 
 void describe_robots(const SceneView& view, v1::SceneDescription& out) {
