@@ -64,6 +64,7 @@ SolidSample sample_local(const Shape& shape, const Vec3& p) noexcept {
       return out;
     }
     case ShapeKind::mesh:
+    case ShapeKind::smooth:
       break;
   }
   const FieldSample s = sample_field(*shape.mesh->field, *shape.mesh, p);
@@ -105,6 +106,7 @@ bool facet_plane(const MeshSide& side, std::uint32_t facet, std::uint32_t triang
       break;
     case ShapeKind::sphere:
     case ShapeKind::capsule:
+    case ShapeKind::smooth:
       return false;
   }
   nhat = side.X.R * nhat;

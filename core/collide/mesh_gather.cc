@@ -146,6 +146,7 @@ void gather_points(MeshPair& pair) noexcept {
         gather_balls(pair, owner);
         break;
       case ShapeKind::half_space:
+      case ShapeKind::smooth:
         break;
     }
   }

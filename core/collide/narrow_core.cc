@@ -127,6 +127,7 @@ Core make_core(const Shape& shape, const Mat3& R, const Vec3& p, CoreStorage& st
     case ShapeKind::sphere:
     case ShapeKind::half_space:
     case ShapeKind::mesh:
+    case ShapeKind::smooth:
       TACTUS_ASSERT(!"no core for this kind");
       break;
   }

@@ -24,14 +24,15 @@ constexpr Entry kNone{nullptr, "swapped"};
 // Rows a, columns b, in the order of ShapeKind; below the diagonal the pair is swapped.
 // clang-format off
 constexpr Entry kTable[kShapeKinds][kShapeKinds] = {
-  //              sphere                       box                       capsule                        cylinder                         half_space                         convex                        mesh
-  /* sphere   */ {TACTUS_ENTRY(sphere_sphere), TACTUS_ENTRY(sphere_box), TACTUS_ENTRY(sphere_capsule),  TACTUS_ENTRY(sphere_cylinder),   TACTUS_ENTRY(sphere_half_space),   TACTUS_ENTRY(sphere_convex), TACTUS_ENTRY(nothing)},
-  /* box      */ {kNone,                       TACTUS_ENTRY(box_box),    TACTUS_ENTRY(box_capsule),     TACTUS_ENTRY(box_cylinder),      TACTUS_ENTRY(box_half_space),      TACTUS_ENTRY(box_convex), TACTUS_ENTRY(nothing)},
-  /* capsule  */ {kNone,                       kNone,                    TACTUS_ENTRY(capsule_capsule), TACTUS_ENTRY(capsule_cylinder),  TACTUS_ENTRY(capsule_half_space),  TACTUS_ENTRY(capsule_convex), TACTUS_ENTRY(nothing)},
-  /* cylinder */ {kNone,                       kNone,                    kNone,                         TACTUS_ENTRY(cylinder_cylinder), TACTUS_ENTRY(cylinder_half_space), TACTUS_ENTRY(cylinder_convex), TACTUS_ENTRY(nothing)},
-  /* half_spc */ {kNone,                       kNone,                    kNone,                         kNone,                           TACTUS_ENTRY(nothing),             TACTUS_ENTRY(half_space_convex), TACTUS_ENTRY(nothing)},
-  /* convex   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             TACTUS_ENTRY(convex_convex), TACTUS_ENTRY(nothing)},
-  /* mesh     */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             kNone,                        TACTUS_ENTRY(nothing)},
+  //              sphere                       box                       capsule                        cylinder                         half_space                         convex                        mesh                   smooth
+  /* sphere   */ {TACTUS_ENTRY(sphere_sphere), TACTUS_ENTRY(sphere_box), TACTUS_ENTRY(sphere_capsule),  TACTUS_ENTRY(sphere_cylinder),   TACTUS_ENTRY(sphere_half_space),   TACTUS_ENTRY(sphere_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* box      */ {kNone,                       TACTUS_ENTRY(box_box),    TACTUS_ENTRY(box_capsule),     TACTUS_ENTRY(box_cylinder),      TACTUS_ENTRY(box_half_space),      TACTUS_ENTRY(box_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* capsule  */ {kNone,                       kNone,                    TACTUS_ENTRY(capsule_capsule), TACTUS_ENTRY(capsule_cylinder),  TACTUS_ENTRY(capsule_half_space),  TACTUS_ENTRY(capsule_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* cylinder */ {kNone,                       kNone,                    kNone,                         TACTUS_ENTRY(cylinder_cylinder), TACTUS_ENTRY(cylinder_half_space), TACTUS_ENTRY(cylinder_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* half_spc */ {kNone,                       kNone,                    kNone,                         kNone,                           TACTUS_ENTRY(nothing),             TACTUS_ENTRY(half_space_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* convex   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             TACTUS_ENTRY(convex_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* mesh     */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             kNone,                        TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* smooth   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             kNone,                        kNone, TACTUS_ENTRY(nothing)},
 };
 // clang-format on
 #undef TACTUS_ENTRY

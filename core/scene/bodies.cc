@@ -77,6 +77,7 @@ Shape read_geometry(StrictTable& table) {
     case ShapeKind::convex:
       return make_convex(nullptr);
     case ShapeKind::mesh:
+    case ShapeKind::smooth:
       break;
   }
   return make_mesh(nullptr);

@@ -103,6 +103,8 @@ double volume(const Shape& shape) noexcept {
       return hull_moments(*shape.hull, shape.hull->centroid).volume;
     case ShapeKind::mesh:
       return mesh_moments(*shape.mesh, middle(*shape.mesh)).volume;
+    case ShapeKind::smooth:
+      break;
   }
   return 0;
 }
@@ -140,6 +142,7 @@ MassProperties mass_properties(const Shape& shape, double density) noexcept {
     case ShapeKind::half_space:
     case ShapeKind::convex:
     case ShapeKind::mesh:
+    case ShapeKind::smooth:
       break;
   }
   out.I_SScm = diagonal.asDiagonal();

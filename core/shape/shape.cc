@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/shape/convex_hull.h"
+#include "core/shape/smooth_surface.h"
 #include "core/shape/triangle_mesh.h"
 
 namespace tactus {
@@ -83,6 +84,8 @@ const char* to_string(ShapeKind kind) noexcept {
       return "convex";
     case ShapeKind::mesh:
       return "mesh";
+    case ShapeKind::smooth:
+      return "smooth";
   }
   return "unknown";
 }
@@ -111,6 +114,8 @@ Aabb bounds(const Shape& shape, const Frame& X_WS) noexcept {
       e = X_WS.R.cwiseAbs() * (0.5 * (shape.mesh->hi - shape.mesh->lo));
       return {centre - e, centre + e};
     }
+    case ShapeKind::smooth:
+      return shape.smooth->bounds(X_WS);
   }
   return {X_WS.p - e, X_WS.p + e};
 }
@@ -131,6 +136,8 @@ Vec3 support(const Shape& shape, const Vec3& d_S) noexcept {
       return cylinder_support(shape.radius, shape.half_length, d_S);
     case ShapeKind::convex:
       return hull_support(*shape.hull, d_S);
+    case ShapeKind::smooth:
+      return shape.smooth->support(d_S);
     case ShapeKind::half_space:
     case ShapeKind::mesh:
       break;

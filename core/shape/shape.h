@@ -13,12 +13,13 @@
 namespace tactus {
 
 // The order is the order of the narrow-phase table and never changes (records name shapes by it).
-enum class ShapeKind : std::uint8_t { sphere, box, capsule, cylinder, half_space, convex, mesh };
-inline constexpr int kShapeKinds = 7;
+enum class ShapeKind : std::uint8_t { sphere, box, capsule, cylinder, half_space, convex, mesh, smooth };
+inline constexpr int kShapeKinds = 8;
 const char* to_string(ShapeKind kind) noexcept;
 
 struct ConvexHull;    // core/shape/convex_hull.h
 struct TriangleMesh;  // core/shape/triangle_mesh.h
+class SmoothSurface;  // core/shape/smooth_surface.h
 
 struct Shape {
   ShapeKind kind = ShapeKind::sphere;
@@ -28,6 +29,7 @@ struct Shape {
       0;  // capsule: half of the segment between the cap centres; cylinder: half height; along S's z axis [m]
   const ConvexHull* hull = nullptr;    // convex: vertices and merged faces in S; owned by the Model, outlives the World
   const TriangleMesh* mesh = nullptr;  // mesh: closed triangles in S with tree and field; owned by the Model
+  const SmoothSurface* smooth = nullptr;  // smooth: curved surface in S; owned by the Model
   // half_space: the solid is z_S <= 0, outward normal +z_S.
 };
 
@@ -73,6 +75,13 @@ inline Shape make_mesh(const TriangleMesh* mesh) {
   Shape s;
   s.kind = ShapeKind::mesh;
   s.mesh = mesh;
+  return s;
+}
+
+inline Shape make_smooth(const SmoothSurface* surface) {
+  Shape s;
+  s.kind = ShapeKind::smooth;
+  s.smooth = surface;
   return s;
 }
 

@@ -1,0 +1,77 @@
+// Closed surfaces without boundary, twice differentiable: what curved contact needs of a shape (Baraff 1990, sections 4
+// to 7). Frame S is the shape's own. A surface is given as F(p) = 0, F < 0 inside, or as S(u, v) over one or more
+// charts. What uses it: collide/extremal_points.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/math/spatial.h"
+#include "core/shape/shape.h"
+
+namespace tactus {
+
+using Vec2 = Eigen::Vector2d;
+
+enum class SmoothKind : std::uint8_t { ellipsoid, superellipsoid, torus, quadric, revolution, spline };
+const char* to_string(SmoothKind kind) noexcept;
+
+// F and its derivatives at a point of S. F need not be a distance; |grad| > 0 on the surface.
+struct ImplicitJet {
+  double F = 0;
+  Vec3 grad = Vec3::Zero();  // outward on the surface
+  Mat3 hess = Mat3::Zero();
+};
+
+// Where on a parametric surface: charts overlap, so that near every point there is one without a singularity.
+struct SurfacePoint {
+  std::int32_t chart = 0;
+  Vec2 uv = Vec2::Zero();
+};
+
+struct PatchJet {  // Su x Sv points outwards
+  Vec3 S, Su, Sv, Suu, Suv, Svv;
+};
+
+// A point of the coarse mesh that solvers start from.
+struct SurfaceSeed {
+  Vec3 p_S, n_S;       // on the surface, unit outward normal
+  SurfacePoint where;  // parametric surfaces only
+};
+
+// Constant once built (scene/ builds and checks, so that nothing here throws); owned by the Model, outlives the World.
+class SmoothSurface {
+ public:
+  virtual ~SmoothSurface() = default;
+  SmoothSurface() = default;
+  SmoothSurface(const SmoothSurface&) = delete;
+  SmoothSurface& operator=(const SmoothSurface&) = delete;
+
+  [[nodiscard]] virtual SmoothKind kind() const noexcept = 0;
+  // The form that the solver takes: eq. 9 of the paper, or eq. 56. A surface may have both.
+  [[nodiscard]] virtual bool parametric() const noexcept = 0;
+  // Convex: a global least distance is unique and can be proved. False also for a cavity.
+  [[nodiscard]] virtual bool convex() const noexcept = 0;
+  // The solid is outside of the surface: a bowl. Normals point into the hollow; F < 0 in the solid.
+  [[nodiscard]] virtual bool cavity() const noexcept { return false; }
+
+  // Of surfaces that are not parametric(); of others where they have F (has_implicit()), else asserted.
+  [[nodiscard]] virtual bool has_implicit() const noexcept { return !parametric(); }
+  [[nodiscard]] virtual ImplicitJet implicit(const Vec3& p_S) const noexcept = 0;
+  // Of surfaces that are parametric(), else asserted. uv outside of its chart is wrapped or clamped by normalise().
+  [[nodiscard]] virtual PatchJet patch(const SurfacePoint& where) const noexcept = 0;
+  // Wraps periodic parameters, and moves near a chart's edge or singularity to the chart where the point is regular.
+  [[nodiscard]] virtual SurfacePoint normalise(const SurfacePoint& where) const noexcept = 0;
+
+  // Farthest point along d_S (need not be unit); of one that is not convex, of its hull. A cavity's: of the hollow.
+  [[nodiscard]] virtual Vec3 support(const Vec3& d_S) const noexcept = 0;
+  // Some points of the surface, at least 24, no gap wider than about half of the size; sorted, always the same.
+  [[nodiscard]] virtual std::span<const SurfaceSeed> seeds() const noexcept = 0;
+  // Centre and radius of a ball around the surface, in S [m].
+  [[nodiscard]] virtual Vec3 centre() const noexcept = 0;
+  [[nodiscard]] virtual double radius() const noexcept = 0;
+  // Axis-aligned bounds of the surface at X_WS: exact, but for splines, whose control points bound them.
+  [[nodiscard]] virtual Aabb bounds(const Frame& X_WS) const noexcept = 0;
+};
+
+}  // namespace tactus
