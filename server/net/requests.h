@@ -57,6 +57,9 @@ void set_parameter(const Exchange& x, const v1::SetParameter& request);
 // requests_view.cc
 void take_command(const Exchange& x, std::uint64_t sequence, const std::string& packet);
 void get_mesh(const Exchange& x, const v1::GetMesh& request);
+// Of a mesh or a convex polyhedron; others have none.
+[[nodiscard]] std::uint32_t triangle_count(const Shape& shape);
+void add_triangles(const Shape& shape, std::uint32_t first, std::uint32_t end, v1::Mesh& out);
 // requests_robot.cc
 // Joints, sensors and end effectors of a subscription; false: says which name is unknown.
 [[nodiscard]] bool find_robot_parts(const Exchange& x, const v1::Subscribe& request, SubscriptionSpec& spec);

@@ -15,6 +15,8 @@ void add_corner(v1::Mesh& out, const Vec3& p) {
   for (int i = 0; i < 3; ++i) out.add_corner_m(static_cast<float>(p[i]));
 }
 
+}  // namespace
+
 std::uint32_t triangle_count(const Shape& shape) {
   if (shape.mesh != nullptr) return static_cast<std::uint32_t>(shape.mesh->triangles.size());
   std::uint32_t count = 0;
@@ -23,6 +25,8 @@ std::uint32_t triangle_count(const Shape& shape) {
   }
   return count;
 }
+
+namespace {
 
 void add_mesh(const TriangleMesh& mesh, std::uint32_t first, std::uint32_t end, v1::Mesh& out) {
   for (std::uint32_t t = first; t < end; ++t) {
@@ -42,6 +46,14 @@ void add_hull(const ConvexHull& hull, std::uint32_t first, std::uint32_t end, v1
 }
 
 }  // namespace
+
+void add_triangles(const Shape& shape, std::uint32_t first, std::uint32_t end, v1::Mesh& out) {
+  out.mutable_corner_m()->Reserve(static_cast<int>(9 * (end - first)));
+  if (shape.mesh != nullptr)
+    add_mesh(*shape.mesh, first, end, out);
+  else
+    add_hull(*shape.hull, first, end, out);
+}
 
 // No reply: the verdict comes with the states, as for a datagram.
 void take_command(const Exchange& x, std::uint64_t sequence, const std::string& packet) {
@@ -72,11 +84,7 @@ void get_mesh(const Exchange& x, const v1::GetMesh& request) {
   v1::Mesh& out = *reply.mutable_mesh();
   out.set_triangles(total);
   out.set_first(first);
-  out.mutable_corner_m()->Reserve(static_cast<int>(9 * (end - first)));
-  if (shape.mesh != nullptr)
-    add_mesh(*shape.mesh, first, end, out);
-  else
-    add_hull(*shape.hull, first, end, out);
+  add_triangles(shape, first, end, out);
   x.reply(std::move(reply));
 }
 
