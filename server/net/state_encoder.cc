@@ -53,8 +53,16 @@ class FieldWriter {
   std::uint8_t *begin_, *at_;
 };
 
-// Upper bounds of the parts of a packet [bytes]: scalars 1-14, 50-59, 70 and 90; a column's tag and length.
-constexpr std::size_t kScalarsMax = 102 + 60 + 6 + 10, kColumnHead = 4;
+// Upper bounds of the parts of a packet [bytes]: scalars 1-14, 50-55 and 70; a column's tag and length.
+constexpr std::size_t kScalarsMax = 102 + 36 + 6, kColumnHead = 4;
+// Of the scalars that are mostly zero, and so left out: 56-59 and 90.
+std::size_t rare_scalars(const StateFrame& f) {
+  std::size_t bytes = f.play_time_ns != 0 ? 10 : 0;
+  for (const std::uint32_t x :
+       {f.report.solver_failures, f.report.solver_fallbacks, f.report.inconsistent, f.report.indeterminate})
+    bytes += x != 0 ? 6 : 0;
+  return bytes;
+}
 constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40 + 1;
 
 std::size_t body_bytes(const SubscriptionSpec& spec) {
@@ -113,9 +121,9 @@ class Planner {
 };
 
 void plan(const SubscriptionSpec& spec, std::size_t verdicts, std::size_t contacts, std::size_t jacobian,
-          std::size_t payload_max, std::vector<PacketRange>& out) {
+          std::size_t payload_max, std::size_t rare, std::vector<PacketRange>& out) {
   out.clear();
-  Planner planner(room_for_rows(spec, verdicts, payload_max), out);
+  Planner planner(room_for_rows(spec, verdicts, payload_max) - rare, out);
   using R = PacketRange;
   planner.add(spec.bodies.size(), &R::body_begin, &R::body_end, [&](std::size_t) { return body_bytes(spec); });
   planner.add(spec.joints.size(), &R::joint_begin, &R::joint_end, [&](std::size_t) { return joint_bytes(spec); });
@@ -251,12 +259,12 @@ void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
 
 void plan_packets(const PacketSource& source, std::vector<PacketRange>& out) {
   plan(source.spec, source.verdicts.size(), source.contact_rows.size(), source.jacobian.size(), source.payload_max,
-       out);
+       rare_scalars(source.slot.frame), out);
 }
 
 std::uint32_t packets_per_tick(const SubscriptionSpec& spec, std::uint32_t jacobian_columns) {
   std::vector<PacketRange> packets;
-  plan(spec, wire::kVerdictsRepeated, 0, jacobian_columns, kStatePayloadMax, packets);
+  plan(spec, wire::kVerdictsRepeated, 0, jacobian_columns, kStatePayloadMax, 0, packets);
   return static_cast<std::uint32_t>(packets.size());
 }
 

@@ -52,6 +52,7 @@ Case random_case(std::mt19937_64& random) {
   f.ticks_missed = coin() ? 0 : random();
   f.report.contacts = static_cast<std::uint32_t>(random() % 100);
   f.report.points_dropped = static_cast<std::uint32_t>(random() % 2);
+  f.play_time_ns = random() % 2 == 0 ? 0 : random();
   f.report.solver_failures = static_cast<std::uint32_t>(random() % 2);
   f.report.solver_fallbacks = static_cast<std::uint32_t>(random() % 3);
   f.report.inconsistent = static_cast<std::uint32_t>(random() % 2);
@@ -177,6 +178,7 @@ std::string by_protobuf(const Case& c, const net::PacketRange& range, std::uint3
   p.set_work_us(f.work_us), p.set_wake_late_us(f.wake_late_us);
   p.set_solver_failures(f.report.solver_failures), p.set_solver_fallbacks(f.report.solver_fallbacks);
   p.set_inconsistent(f.report.inconsistent), p.set_indeterminate(f.report.indeterminate);
+  p.set_play_time_ns(f.play_time_ns);
   put_robots(c, range, p);
   return p.SerializeAsString();
 }
