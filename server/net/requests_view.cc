@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/shape/convex_hull.h"
+#include "core/shape/smooth_tessellate.h"
 #include "core/shape/triangle_mesh.h"
 #include "server/net/realtime_port.h"
 #include "server/net/requests.h"
@@ -15,7 +16,15 @@ void add_corner(v1::Mesh& out, const Vec3& p) {
   for (int i = 0; i < 3; ++i) out.add_corner_m(static_cast<float>(p[i]));
 }
 
-std::uint32_t triangle_count(const Shape& shape) {
+// Of a smooth shape the triangles are made anew for each piece; one piece is more than it has.
+SmoothTriangles drawn(const Shape& shape) {
+  if (shape.smooth == nullptr) return {};
+  static_assert(kDrawTriangles <= kTrianglesMax);
+  return tessellate(*shape.smooth, kDrawTolerance * shape.smooth->radius());
+}
+
+std::uint32_t triangle_count(const Shape& shape, const SmoothTriangles& smooth) {
+  if (shape.smooth != nullptr) return static_cast<std::uint32_t>(smooth.triangles.size());
   if (shape.mesh != nullptr) return static_cast<std::uint32_t>(shape.mesh->triangles.size());
   std::uint32_t count = 0;
   if (shape.hull != nullptr) {
@@ -24,7 +33,9 @@ std::uint32_t triangle_count(const Shape& shape) {
   return count;
 }
 
-void add_mesh(const TriangleMesh& mesh, std::uint32_t first, std::uint32_t end, v1::Mesh& out) {
+// A TriangleMesh or SmoothTriangles.
+template <typename Mesh>
+void add_mesh(const Mesh& mesh, std::uint32_t first, std::uint32_t end, v1::Mesh& out) {
   for (std::uint32_t t = first; t < end; ++t) {
     for (const std::uint32_t v : mesh.triangles[t]) add_corner(out, mesh.vertices[v]);
   }
@@ -62,7 +73,8 @@ void get_mesh(const Exchange& x, const v1::GetMesh& request) {
     return x.error(v1::ERROR_NOT_FOUND, "no shape " + std::to_string(request.shape()) + " of body " +
                                             std::to_string(request.body()) + "; DescribeScene lists them");
   const Shape& shape = model.shapes[model.bodies[request.body()].first_shape + request.shape()].shape;
-  const std::uint32_t total = triangle_count(shape);
+  const SmoothTriangles smooth = drawn(shape);
+  const std::uint32_t total = triangle_count(shape, smooth);
   if (total == 0)
     return x.error(v1::ERROR_BAD_VALUE,
                    std::string("a ") + to_string(shape.kind) + " has no triangles; its sizes say all");
@@ -75,6 +87,8 @@ void get_mesh(const Exchange& x, const v1::GetMesh& request) {
   out.mutable_corner_m()->Reserve(static_cast<int>(9 * (end - first)));
   if (shape.mesh != nullptr)
     add_mesh(*shape.mesh, first, end, out);
+  else if (shape.smooth != nullptr)
+    add_mesh(smooth, first, end, out);
   else
     add_hull(*shape.hull, first, end, out);
   x.reply(std::move(reply));

@@ -64,7 +64,7 @@ TEST_CASE("scene smooth: every kind loads, is owned by the model and is stepped"
     kinds.insert(surface->kind());
     cavity = cavity || surface->cavity();
   }
-  CHECK(kinds.size() >= 5);
+  CHECK(kinds.size() == 6);
   CHECK(cavity);
   World world(model, Limits{});
   for (int i = 0; i < 10; ++i) world.step();
@@ -103,6 +103,10 @@ TEST_CASE("scene smooth: what makes no surface is refused with line, key, found 
           {"f.toml:7", "profile_m", "found 1 points on"});
   refused("kind = \"revolution\"\nprofile_m = [[0, 1], [1, 0.5], [0, 0]]", {"f.toml:7", "profile_m", "inwards"});
   refused("kind = \"revolution\"\nprofile_m = [[0, 1, 2]]", {"f.toml:7", "profile_m", "[rho, z]"});
+  refused("kind = \"spline\"\ncontrol_points_m = [[0, 0, 0]]\ncontrol_grid = [3, 4]",
+          {"f.toml:8", "control_grid", "found 3", "from 4"});
+  refused("kind = \"spline\"\ncontrol_points_m = [[0, 0, 0]]\ncontrol_grid = [4, 4]",
+          {"f.toml:7", "control_points_m", "found 1 control points, expected 16"});
   refused("kind = \"egg\"", {"f.toml:6", "kind", "found \"egg\"", "\"revolution\""});
 }
 
