@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/shape/smooth_surface.h"
+
 namespace tactus::net {
 namespace {
 
