@@ -230,6 +230,7 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
   std::uint64_t robot_stream = 1u << 21;
   for (auto& table : root.tables("robot")) read_robot(table, builder, SceneRandom(builder.model->seed, robot_stream++));
   read_no_collision(root, builder);
+  refuse_meshes_at_smooth(builder, root);
   SceneRun run;
   std::uint64_t push_stream = 1u << 20;
   for (auto& table : root.tables("push"))
