@@ -31,15 +31,15 @@ enum class ExtremalStatus : std::uint8_t {
 struct ExtremalSide {
   Vec3 p_S = Vec3::Zero();      // [m]; of a parametric surface: (u, v, 0)
   Vec3 p_dot_S = Vec3::Zero();  // its rate within S (eq. 17, 60) [m/s]; of a parametric surface: of (u, v, 0)
-  std::int32_t feature = -1;    // -1: nothing is known. Polyhedron: vertex i, then vertices + edge, then vertices + edges
-                                // + face; cylinder: caps +z -z, rims +z -z, side; parametric surface: the chart; else 0
+  std::int32_t feature = -1;  // -1: nothing is known. Polyhedron: vertex i, then vertices + edge, then vertices + edges
+                              // + face; cylinder: caps +z -z, rims +z -z, side; parametric surface: the chart; else 0
 };
 
 // One side's feature near its extremal point, in the basis (t1, t2) of the tangent plane.
 struct ExtremalForm {
-  std::int32_t dim = 2;                // 2: surface or face, 1: edge or rim, 0: vertex
-  double h11 = 0, h12 = 0, h22 = 0;    // dim 2: second derivatives of the height along nhat [1/m]; dim 1: h11 alone
-  double tx = 0, ty = 0;               // dim 1: its direction in the basis, unit
+  std::int32_t dim = 2;              // 2: surface or face, 1: edge or rim, 0: vertex
+  double h11 = 0, h12 = 0, h22 = 0;  // dim 2: second derivatives of the height along nhat [1/m]; dim 1: h11 alone
+  double tx = 0, ty = 0;             // dim 1: its direction in the basis, unit
 };
 
 struct ExtremalPair {

@@ -75,7 +75,8 @@ bool ExtremalSearch::sure() const noexcept {
 }
 
 bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
-  if (!convex_ || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) return false;
+  if (!convex_ || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0)
+    return false;
   on_b_.place(side_b);
   if (a_.surface() != nullptr) {
     a_.set(0, Vec3::Zero(), on_a_);
@@ -135,8 +136,7 @@ bool ExtremalSearch::cold_plane() noexcept {
 
 bool ExtremalSearch::cold_apart() noexcept {
   Vec3 n;
-  const double gap =
-      closest_convex({support_solid, &a_}, {support_surface, &b_}, a_.centre() - b_.centre(), 1e-7, n);
+  const double gap = closest_convex({support_solid, &a_}, {support_surface, &b_}, a_.centre() - b_.centre(), 1e-7, n);
   if (gap <= kTouching * scale_) return false;
   if (start_at({n, 0, nullptr, nullptr}) && root_.d > 0) return true;
   ascend(n, 200);

@@ -190,8 +190,7 @@ std::int32_t ExtremalSolid::next_polyhedron(std::int32_t feature, const Extremal
   const double height = core_.vertices[farthest].dot(d_S);
   if (feature < core_.vertex_count) {
     if (core_.vertices[feature].dot(d_S) >= height - border) return feature;
-    const std::int32_t edge =
-        edge_between(static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(farthest));
+    const std::int32_t edge = edge_between(static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(farthest));
     return edge >= 0 ? edge : farthest;
   }
   const ConvexHull::Edge& edge = core_.edges[feature - core_.vertex_count];

@@ -29,8 +29,8 @@ struct Local {
   Vec3 n, t1, t2;
   double d = 0;
   Form2 k_a, k_b;
-  Pair2 r, q;             // pa - pb in the tangent plane; -n_a there
-  Pair2 turn_a, turn_b;   // of the outward normals by stepping onto the surfaces
+  Pair2 r, q;                 // pa - pb in the tangent plane; -n_a there
+  Pair2 turn_a, turn_b;       // of the outward normals by stepping onto the surfaces
   double bend = 0, lean = 0;  // curve: second derivative along n; its direction along n
   Pair2 along;                // curve: its direction in the tangent plane
   double residual = 0;
@@ -76,8 +76,8 @@ bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
   if (dim_a == 2) {
     const Pair2 kc = times(ka, c);
     const Pair2 y{s.q.x - s.turn_a.x - s.turn_b.x + kc.x, s.q.y - s.turn_a.y - s.turn_b.y + kc.y};
-    if (!solve2(ka.xx * n11 + ka.xy * n12 + kb.xx, ka.xx * n12 + ka.xy * n22 + kb.xy,
-                ka.xy * n11 + ka.yy * n12 + kb.xy, ka.xy * n12 + ka.yy * n22 + kb.yy, y, x_b)) {
+    if (!solve2(ka.xx * n11 + ka.xy * n12 + kb.xx, ka.xx * n12 + ka.xy * n22 + kb.xy, ka.xy * n11 + ka.yy * n12 + kb.xy,
+                ka.xy * n12 + ka.yy * n22 + kb.yy, y, x_b)) {
       return false;
     }
     x_a = {n11 * x_b.x + n12 * x_b.y - c.x, n12 * x_b.x + n22 * x_b.y - c.y};
@@ -97,7 +97,9 @@ bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
   return true;
 }
 
-bool positive(double a, double b, double c) noexcept { return a + c > 0 && a * c > b * b; }
+bool positive(double a, double b, double c) noexcept {
+  return a + c > 0 && a * c > b * b;
+}
 
 // Is this critical point the one that is meant? Apart: a local minimum of the distance. Overlapping convex solids: one
 // of the overlap over directions. Else the branch that a minimum continues on when it goes through contact.

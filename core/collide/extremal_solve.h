@@ -13,7 +13,7 @@ struct ExtremalRoot {
   std::uint32_t iterations = 0;
   double residual = 0;   // [m]
   bool opposed = false;  // lambda_2 > 0: the outward normals of the two surfaces oppose each other
-  bool least = false;    // a local minimum of the distance, or of the overlap over directions, not another critical point
+  bool least = false;  // a local minimum of the distance, or of the overlap over directions, not another critical point
 };
 
 // From where the features are now; b is a surface. scale: a length of the pair. False: no root was found within `most`
