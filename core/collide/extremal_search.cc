@@ -167,23 +167,44 @@ void ExtremalSearch::ascend(Vec3& n, int steps) const noexcept {
   n = best_n;
 }
 
-// What the supports along n say, when Newton's method found nothing: the gap along n is one that they have.
+// The same where faces and edges make the gap a function with kinks: the four neighbours of n, at shrinking distances.
+void ExtremalSearch::climb(Vec3& n) const noexcept {
+  double best = gap_along(n);
+  for (double step = 0.3; step > 1e-9;) {
+    Vec3 t1, t2;
+    tangent_basis(n, t1, t2);
+    bool better = false;
+    for (const Vec3& t : {t1, t2, Vec3(-t1), Vec3(-t2)}) {
+      const Vec3 trial = (n + step * t).normalized();
+      const double value = gap_along(trial);
+      if (value <= best) continue;
+      best = value;
+      n = trial;
+      better = true;
+      break;
+    }
+    if (!better) step *= 0.5;
+  }
+}
+
+// What the supports along n say, when Newton's method found nothing: the gap along n is one that they have, only maybe
+// not the largest, and the points may lie apart along the contact where both fit each other.
 bool ExtremalSearch::fall_back(const Vec3& n) noexcept {
+  fallen_back_ = true;
   feature_ = 0;
-  Vec3 from = Vec3::Zero();
   if (a_.surface() != nullptr) {
-    a_.set(0, from, on_a_);
+    a_.set(0, Vec3::Zero(), on_a_);
     on_a_.place_towards(-n);
   } else {
-    feature_ = a_.bounded() ? a_.towards(-n, 1e-9 * a_.size()) : 0;
-    from = a_.bounded() ? a_.support(-n) : Vec3::Zero();
-    a_.set(feature_, from, on_a_);
+    feature_ = a_.bounded() ? a_.towards(-n, 1e-6 * a_.size()) : 0;
+    a_.set(feature_, a_.bounded() ? a_.support(-n) : Vec3(Vec3::Zero()), on_a_);
   }
   on_b_.place_towards(n);
   describe_extremal(on_a_, on_b_, scale_, root_);
-  fallen_back_ = true;
-  // Where both fit each other the points may lie apart along the contact.
-  return root_.opposed && std::isfinite(root_.d) && (root_.residual <= 1e-3 * scale_ || root_.conditioning < 1e-3);
+  if (!a_.bounded()) return std::isfinite(root_.d);
+  root_.d = gap_along(n);
+  root_.pa = root_.pb + root_.d * root_.n;
+  return std::isfinite(root_.d);
 }
 
 // The least overlap over directions: faces' normals, where they have any, and the seeds'; the most promising climb.
@@ -213,8 +234,15 @@ bool ExtremalSearch::cold_overlap() noexcept {
     best.feature_ = feature_;
   }
   Vec3 n = starts.best[0].n;
-  ascend(n, 200);
-  if (!any || best.root_.d < gap_along(n) - 1e-6 * scale_) return fall_back(n);
+  if (a_.faces() > 0 && (!any || best.root_.d < starts.best[0].value)) {
+    climb(n);
+    if (start_at({n, 0, nullptr, nullptr}) && root_.least && root_.d >= gap_along(n) - 1e-9 * scale_) return true;
+    return fall_back(n);
+  }
+  if (!any) {
+    ascend(n, 200);
+    return fall_back(n);
+  }
   root_ = best.root_;
   on_a_ = best.on_a_, on_b_ = best.on_b_;
   feature_ = best.feature_;

@@ -46,6 +46,7 @@ class ExtremalSearch {
   bool cold_seeds() noexcept;
   void seed_starts(Starts& starts) const noexcept;
   void ascend(Vec3& n, int steps) const noexcept;
+  void climb(Vec3& n) const noexcept;
   bool fall_back(const Vec3& n) noexcept;
   [[nodiscard]] bool overlaps_there() const noexcept;
 
