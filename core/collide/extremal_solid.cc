@@ -72,6 +72,11 @@ Vec3 ExtremalSolid::face_normal(int face) const noexcept {
   return core_.R * core_.faces[face].nhat;
 }
 
+Vec3 ExtremalSolid::edge_normal(int e) const noexcept {
+  const ConvexHull::Edge& edge = core_.edges[e];
+  return core_.R * (core_.faces[edge.face_left].nhat + core_.faces[edge.face_right].nhat).normalized();
+}
+
 std::int32_t ExtremalSolid::face_feature(int face) const noexcept {
   return core_.vertices != nullptr ? core_.vertex_count + core_.edge_count + face : face;
 }

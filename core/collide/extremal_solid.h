@@ -23,6 +23,8 @@ class ExtremalSolid {
   [[nodiscard]] Vec3 turned(const Vec3& n_S) const noexcept { return core_.R * n_S; }
   [[nodiscard]] int faces() const noexcept;  // half-space 1, cylinder's caps 2, polyhedron's
   [[nodiscard]] Vec3 face_normal(int face) const noexcept;
+  [[nodiscard]] int edges() const noexcept { return core_.face_count > 0 ? core_.edge_count : 0; }
+  [[nodiscard]] Vec3 edge_normal(int edge) const noexcept;  // midway between its faces'
   [[nodiscard]] std::int32_t face_feature(int face) const noexcept;
 
   // Farthest point of the core along d, in the work frame. Not of half-spaces.

@@ -57,7 +57,8 @@ TEST_CASE("extremal points: convex pairs from nothing, every one solved, by a ce
         check_convex(a, b, pair, 1);
         if (pair.d >= 0) continue;
         ++overlapping;
-        if (i % 8 == 0) CHECK(pair.d >= smooth_pairs::searched_gap(a, b, rng) - 1e-8);
+        const double slack = pair.status == ExtremalStatus::fallen_back ? 1e-4 : 1e-8;
+        if (i % 8 == 0) CHECK(pair.d >= smooth_pairs::searched_gap(a, b, rng) - slack);
       }
       CHECK(unsolved == 0);
     }
