@@ -88,8 +88,9 @@ FeatureSide side_of(const Shape& shape, const Vec3& n_S, const Vec3& p_S) noexce
       return side_of_axis(shape, n_S, p_S);
     case ShapeKind::convex:
       return side_of_hull(*shape.hull, n_S, p_S);
-    case ShapeKind::mesh:
     case ShapeKind::smooth:
+      return point_at(p_S);  // where surfaces fit each other
+    case ShapeKind::mesh:
       break;
   }
   return plane_at(p_S, n_S);
@@ -230,6 +231,24 @@ ContactJet contact_jet(const ContactFeatures& f, const Frame& X_WA, const RigidM
   if (f.b.core == FeatureCore::line) return point_line(a, b);
   if (f.a.core == FeatureCore::line) return flipped(point_line(b, a));
   return point_point(a, b);
+}
+
+ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A, const Shape& b, const Frame& X_WB,
+                        const RigidMotion& B, ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
+  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, 0, side_a, side_b);
+  ContactJet jet;
+  jet.known = pair.known();
+  if (!jet.known) return jet;
+  jet.pa = pair.pa_W, jet.pb = pair.pb_W, jet.nhat_BA = pair.nhat_BA_W, jet.d = pair.d;
+  if (pair.has_rates()) {
+    const ExtremalRates rates = extremal_rates(pair, A, B);
+    jet.pa_dot = rates.pa_dot_W, jet.pb_dot = rates.pb_dot_W, jet.nhat_dot = rates.nhat_dot_W;
+    return jet;
+  }
+  jet.nhat_dot = B.w_W.cross(jet.nhat_BA);
+  jet.pa_dot = material_velocity(A, jet.pa);
+  jet.pb_dot = jet.pa_dot - gap_rate(jet, A, B) * jet.nhat_BA - jet.d * jet.nhat_dot;
+  return jet;
 }
 
 Vec3 material_velocity(const RigidMotion& body, const Vec3& p_W) noexcept {

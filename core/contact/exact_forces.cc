@@ -75,8 +75,19 @@ void ExactForces::place(const double* q, const double* v) noexcept {
 }
 
 void ExactForces::find_jet(FollowedContact& c) const noexcept {
-  const RigidMotion &A = motions_[c.body_a], &B = motions_[c.body_b];
-  c.jet = contact_jet(c.features, X_WS_[c.shape_a], A, X_WS_[c.shape_b], B);
+  find_jet(c, X_WS_, motions_);
+}
+
+void ExactForces::find_jet(FollowedContact& c, std::span<const Frame> X_WS,
+                           std::span<const RigidMotion> motions) const noexcept {
+  const RigidMotion &A = motions[c.body_a], &B = motions[c.body_b];
+  const Frame &X_WA = X_WS[c.shape_a], &X_WB = X_WS[c.shape_b];
+  if (c.smooth) {
+    c.jet = extremal_jet(model_.shapes[c.shape_a].shape, X_WA, A, model_.shapes[c.shape_b].shape, X_WB, B, c.side_a,
+                         c.side_b);
+  } else {
+    c.jet = contact_jet(c.features, X_WA, A, X_WB, B);
+  }
   c.e = ContactProblem::frame(c.jet.nhat_BA);
 }
 

@@ -59,6 +59,9 @@ class ExactForces final : public ForceLaw {
   void look(const double* q, const double* v) noexcept;
   // The jet of a contact at what look() or evaluate() saw last.
   void find_jet(FollowedContact& contact) const noexcept;
+  // The same for other poses and motions.
+  void find_jet(FollowedContact& contact, std::span<const Frame> X_WS,
+                std::span<const RigidMotion> motions) const noexcept;
   // look(), then the forces. F: with the applied ones.
   void evaluate(const double* q, const double* v, SpatialForce* F_Bcm_W) noexcept override;
   // Impulses after which no contact approaches, by the same laws as forces; changes velocities. False: none were

@@ -19,6 +19,32 @@ constexpr double kWeak = 1e-7;            // a force below this, of what acts wi
 constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
 
+// What a pair with a smooth shape remembers: where its extremal points were. All zero: nothing.
+struct SmoothMemory {
+  double p_S[2][3];
+  double feature[2];
+  double known;
+};
+void recall(const PairRecord& record, FollowedContact& c) noexcept {
+  const auto memory = load_block<SmoothMemory>(record);
+  if (memory.known == 0) return;
+  int i = 0;
+  for (ExtremalSide* side : {&c.side_a, &c.side_b}) {
+    side->p_S = Vec3(memory.p_S[i][0], memory.p_S[i][1], memory.p_S[i][2]);
+    side->feature = static_cast<std::int32_t>(memory.feature[i++]);
+  }
+}
+void remember(const FollowedContact& c, PairRecord& record) noexcept {
+  SmoothMemory memory{};
+  int i = 0;
+  for (const ExtremalSide* side : {&c.side_a, &c.side_b}) {
+    std::copy_n(side->p_S.data(), 3, memory.p_S[i]);
+    memory.feature[i++] = side->feature;
+  }
+  memory.known = 1;
+  store_block(record, memory);
+}
+
 Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
   const Vec3 v =
       material_velocity(forces.motion(c.body_a), c.jet.pa) - material_velocity(forces.motion(c.body_b), c.jet.pb);
@@ -44,7 +70,7 @@ ExactStepper::ExactStepper(const Model& model, const Limits& limits)
       start_(forces_.capacity()),
       force_(model.bodies.size()) {}
 
-void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point,
+void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
                           FollowedContact& out) const noexcept {
   const Manifold& m = tick.contacts.manifolds[manifold];
   const ShapeInstance &a = tick.model.shapes[m.shape_a], &b = tick.model.shapes[m.shape_b];
@@ -53,8 +79,14 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   out.shape_a = m.shape_a, out.shape_b = m.shape_b;
   out.body_a = m.body_a, out.body_b = m.body_b;
   out.manifold = manifold, out.point = point;
-  out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
-                               m.nhat_BA_W, tick.contacts.points[point]);
+  // Several points of a smooth pair: its surfaces fit each other there, and extremal points would be one and the same.
+  out.smooth = m.count == 1 && (a.shape.kind == ShapeKind::smooth || b.shape.kind == ShapeKind::smooth);
+  if (out.smooth) {
+    recall(record, out);
+  } else {
+    out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
+                                 m.nhat_BA_W, tick.contacts.points[point]);
+  }
   out.restitution = surface.restitution;
   const bool rough = tick.parameters.lcp_friction != LcpFriction::none;
   out.mu_dynamic = rough ? surface.friction.mu_dynamic : 0;
@@ -62,7 +94,7 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
 }
 
 // All contacts that touch, at the state that the finder saw.
-void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
+void ExactStepper::gather(const Tick& tick, State& state) noexcept {
   forces_.clear();
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
@@ -71,10 +103,13 @@ void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
       if (tick.contacts.points[k].depth < -kTouch) continue;
       FollowedContact* c = forces_.add();
       if (c == nullptr) return;
-      follow(tick, i, k, *c);
+      follow(tick, i, k, state.pairs[m.pair], *c);
     }
   }
   forces_.look(state.q.data(), state.v.data());
+  for (const FollowedContact& c : forces_.contacts()) {
+    if (c.smooth) remember(c, state.pairs[tick.contacts.manifolds[c.manifold].pair]);
+  }
 }
 
 // Which contacts carry force in this piece, and which of them slide.
@@ -130,7 +165,7 @@ double ExactStepper::known_depth(const Manifold& m) noexcept {
 }
 
 // The deepest overlap that is new in this piece.
-bool ExactStepper::find_overlap(const Tick& tick, Overlap& out) noexcept {
+bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept {
   out.depth = kTouch;
   std::uint32_t manifold = kNone, point = 0;
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
@@ -144,7 +179,7 @@ bool ExactStepper::find_overlap(const Tick& tick, Overlap& out) noexcept {
     }
   }
   if (manifold == kNone) return false;
-  follow(tick, manifold, point, out.contact);
+  follow(tick, manifold, point, state.pairs[tick.contacts.manifolds[manifold].pair], out.contact);
   return true;
 }
 
@@ -153,7 +188,7 @@ double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double
                                 ExactReport& report) noexcept {
   FollowedContact c = overlap.contact;
   const RigidMotion &A0 = motions0_[c.body_a], &B0 = motions0_[c.body_b];
-  c.jet = contact_jet(c.features, shapes0_[c.shape_a], A0, shapes0_[c.shape_b], B0);
+  forces_.find_jet(c, shapes0_, motions0_);
   const ChiJet at_start = chi_of(c, A0, B0);
   if (at_start.chi < -kTouch) return -1;
   const auto now = [&] {
@@ -178,7 +213,7 @@ double ExactStepper::bisect(const Tick& tick, double dt, State& state) noexcept 
   for (int i = 0; i < kBisections && high - low > kTimeTolerance; ++i) {
     const double middle = 0.5 * (low + high);
     check(tick, middle, state);
-    (find_overlap(tick, overlap) ? high : low) = middle;
+    (find_overlap(tick, state, overlap) ? high : low) = middle;
   }
   return low;
 }
@@ -189,7 +224,7 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
   double at = dt;
   bool told = true;
   for (int i = 0; i < kMostBackUps && told; ++i) {
-    if (!find_overlap(tick, overlap)) {
+    if (!find_overlap(tick, state, overlap)) {
       if (i > 0) ++report.collisions;
       return at;
     }

@@ -34,7 +34,7 @@ class ExactStepper {
     double depth;
   };
 
-  void gather(const Tick& tick, const State& state) noexcept;
+  void gather(const Tick& tick, State& state) noexcept;
   void strike(const Tick& tick, State& state, StepReport& report) noexcept;
   void classify() noexcept;
   void publish(const Tick& tick, State& state) noexcept;
@@ -43,8 +43,9 @@ class ExactStepper {
   void integrate(const Tick& tick, double dt, State& state) noexcept;
   void check(const Tick& tick, double dt, State& state) noexcept;
   [[nodiscard]] double known_depth(const Manifold& m) noexcept;
-  void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, FollowedContact& out) const noexcept;
-  bool find_overlap(const Tick& tick, Overlap& out) noexcept;
+  void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
+              FollowedContact& out) const noexcept;
+  bool find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept;
   double back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state, ExactReport& report) noexcept;
   double bisect(const Tick& tick, double dt, State& state) noexcept;

@@ -232,6 +232,8 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
     read_generator(table, builder, SceneRandom(builder.model->seed, stream++));
   std::uint64_t robot_stream = 1u << 21;
   for (auto& table : root.tables("robot")) read_robot(table, builder, SceneRandom(builder.model->seed, robot_stream++));
+  if (builder.model->parameters.lcp_stepper == LcpStepper::exact && !builder.model->robots.empty())
+    root.fail("lcp_stepper", "found \"exact\" in a scene with a robot, expected \"fixed\"");
   read_no_collision(root, builder);
   SceneRun run;
   std::uint64_t push_stream = 1u << 20;
