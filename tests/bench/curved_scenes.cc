@@ -1,6 +1,6 @@
 // Baraff 1990, Table 1 beside ours: the falling jack (Fig. 10) and the dice (Fig. 11) with the exact stepper of `lcp`.
 // Steps, discontinuities, what was spent on finding them, and time, at the paper's number of steps and at larger ones.
-// usage: tactus_bench_curved [CSV] [SCENE...]
+// usage: tactus_bench_curved_scenes [CSV] [SCENE...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
