@@ -48,9 +48,9 @@ ContactProblem::ContactProblem(const Model& model, const Limits& limits)
       free_(model.bodies.size()),
       Y_(std::size_t{36} * limits.problem_contacts) {}
 
-Mat3 ContactProblem::frame(const Vec3& nhat_BA_W) noexcept {
-  Vec3 t1, t2;
-  tangent_basis(nhat_BA_W, t1, t2);
+Mat3 ContactProblem::frame(const Vec3& nhat_BA_W, bool planar) noexcept {
+  Vec3 t1(-nhat_BA_W.y(), nhat_BA_W.x(), 0), t2 = Vec3::UnitZ();
+  if (!planar || nhat_BA_W.z() != 0) tangent_basis(nhat_BA_W, t1, t2);
   Mat3 e;
   e << nhat_BA_W, t1, t2;
   return e;
@@ -144,7 +144,7 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
     return;
   }
   ProblemContact& contact = contacts_[count_];
-  const Mat3 e = frame(m.nhat_BA_W);
+  const Mat3 e = frame(m.nhat_BA_W, planar_);
   Vec3 free = Vec3::Zero();
   if (!add_side(tick, sweeps, m.body_a, 1, at.p_WC, e, contact.side[0], free) ||
       !add_side(tick, sweeps, m.body_b, -1, at.p_WC, e, contact.side[1], free)) {

@@ -108,8 +108,9 @@ class ContactProblem {
   [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }
   [[nodiscard]] std::uint32_t robot_contacts_dropped() const noexcept { return robot_dropped_; }
 
-  // Columns n, t1, t2 of a manifold's contact frame, in W.
-  static Mat3 frame(const Vec3& nhat_BA_W) noexcept;
+  // Columns n, t1, t2 of a manifold's contact frame, in W. In a planar world t1 lies in the plane, so that a pyramid of
+  // friction has a corner where alone friction can act.
+  static Mat3 frame(const Vec3& nhat_BA_W, bool planar) noexcept;
 
  private:
   std::uint32_t body_block(const BodyKinematics& k, BodyIndex b) noexcept;

@@ -41,7 +41,7 @@ void LcpModel::set_laws(const Tick& tick, const State& state, const LcpCollision
     const double gap = -tick.contacts.points[contact.point].depth;
     const double later = gap + late_closing(tick, collisions, m, p_WC);
     contact.b[0] += (std::max(0.0, later) - std::max(0.0, gap)) / tick.h;
-    const Vec3 v = ContactProblem::frame(m.nhat_BA_W).transpose() *
+    const Vec3 v = ContactProblem::frame(m.nhat_BA_W, tick.model.planar).transpose() *
                    (point_velocity(state, tick.kinematics.bodies[m.body_a], m.body_a, p_WC) -
                     point_velocity(state, tick.kinematics.bodies[m.body_b], m.body_b, p_WC));
     if (friction == LcpFriction::none) contact.mu = 0;

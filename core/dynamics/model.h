@@ -181,6 +181,7 @@ struct Model {
   std::vector<SurfacePair> surface_pairs;  // materials x materials, symmetric
   std::vector<std::unique_ptr<ConvexHull>> hulls;
   std::vector<std::shared_ptr<const TriangleMesh>> meshes;  // each once, whatever number of shapes are made of it
+  std::vector<std::shared_ptr<const SmoothSurface>> smooth_surfaces;  // likewise
   std::vector<std::string> notes;  // what the loader has to say to the user: odd sizes, repairs
   std::vector<std::pair<BodyIndex, BodyIndex>> no_collision;  // a < b, sorted
   std::vector<Joint> joints;                                  // robot after robot
