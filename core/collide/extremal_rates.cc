@@ -75,10 +75,81 @@ void put_form(const ExtremalForm& form, double sign, int first, int nu, System& 
   }
 }
 
-Vec3 along(const ExtremalPair& pair, const ExtremalForm& form, const double* x) noexcept {
+// A step on the feature, in W.
+Vec3 along(const ExtremalPair& pair, const ExtremalForm& form, double x, double y) noexcept {
   if (form.dim == 0) return Vec3::Zero();
-  if (form.dim == 1) return x[0] * (form.tx * pair.t1_W + form.ty * pair.t2_W);
-  return x[0] * pair.t1_W + x[1] * pair.t2_W;
+  if (form.dim == 1) return x * (form.tx * pair.t1_W + form.ty * pair.t2_W);
+  return x * pair.t1_W + y * pair.t2_W;
+}
+
+struct Two {
+  double x = 0, y = 0;
+};
+double dot(const Two& a, const Two& b) noexcept {
+  return a.x * b.x + a.y * b.y;
+}
+struct Sym {
+  double xx, xy, yy;
+  Two operator*(const Two& v) const noexcept { return {xx * v.x + xy * v.y, xy * v.x + yy * v.y}; }
+};
+bool solve2(double a, double b, double c, double d, const Two& y, Two& x) noexcept {
+  const double det = a * d - b * c;
+  if (det == 0) return false;
+  x = {(d * y.x - b * y.y) / det, (a * y.y - c * y.x) / det};
+  return true;
+}
+
+// The system with a surface q on the second side, reduced to 2 x 2. bp, bq, bn: b's parts; out: the points' and the
+// normal's rates in the basis (p: of a curve along it).
+bool solve_reduced(const ExtremalForm& p, const Sym& Hp, const Sym& Hq, double d, const Two& bp, const Two& bq,
+                   const Two& bn, Two& p_dot, Two& q_dot, Two& nu) noexcept {
+  const double n11 = 1 - d * Hq.xx, n12 = -d * Hq.xy, n22 = 1 - d * Hq.yy;  // N = I - d Hq
+  const Two c{bn.x - d * bq.x, bn.y - d * bq.y};
+  if (p.dim == 2) {
+    const Two hc = Hp * c;
+    if (!solve2(Hp.xx * n11 + Hp.xy * n12 - Hq.xx, Hp.xx * n12 + Hp.xy * n22 - Hq.xy, Hp.xy * n11 + Hp.yy * n12 - Hq.xy,
+                Hp.xy * n12 + Hp.yy * n22 - Hq.yy, {hc.x - bp.x - bq.x, hc.y - bp.y - bq.y}, q_dot)) {
+      return false;
+    }
+    p_dot = {n11 * q_dot.x + n12 * q_dot.y - c.x, n12 * q_dot.x + n22 * q_dot.y - c.y};
+  } else {
+    if (!solve2(n11, n12, n12, n22, c, q_dot)) return false;
+    if (p.dim == 1) {
+      const Two t{p.tx, p.ty};
+      Two nt;
+      solve2(n11, n12, n12, n22, t, nt);
+      const double stiff = Hp.xx - dot(t, Hq * nt);
+      if (stiff == 0) return false;
+      p_dot.x = (-dot(t, bp) - dot(t, bq) + dot(t, Hq * q_dot)) / stiff;
+      q_dot.x += p_dot.x * nt.x, q_dot.y += p_dot.x * nt.y;
+    }
+  }
+  const Two turn = Hq * q_dot;
+  nu = {bq.x - turn.x, bq.y - turn.y};
+  return true;
+}
+
+// Both sides edges or vertices: the whole system.
+bool solve_whole(const ExtremalPair& pair, double d, const Two& ba, const Two& bb, const Two& bn, Two& a_dot,
+                 Two& b_dot, Two& nu) noexcept {
+  const int na = pair.a.dim, nb = pair.b.dim, n = na + nb;
+  const Tangents Ta = tangents(pair.a), Tb = tangents(pair.b);
+  System s;
+  s.n = n + 2;
+  put_form(pair.a, 1.0, 0, n, s);
+  put_form(pair.b, -1.0, na, n, s);
+  s.a[n][n] = s.a[n + 1][n + 1] = -d;
+  for (int i = 0; i < na; ++i) s.a[i][6] = -(Ta.t[i][0] * ba.x + Ta.t[i][1] * ba.y);
+  for (int i = 0; i < nb; ++i) s.a[na + i][6] = -(Tb.t[i][0] * bb.x + Tb.t[i][1] * bb.y);
+  s.a[n][6] = -bn.x, s.a[n + 1][6] = -bn.y;
+  double x[6] = {};
+  if (!s.solve(x)) return false;
+  if (na > 0) a_dot.x = x[0];
+  if (na > 1) a_dot.y = x[1];
+  if (nb > 0) b_dot.x = x[na];
+  if (nb > 1) b_dot.y = x[na + 1];
+  nu = {x[n], x[n + 1]};
+  return true;
 }
 
 }  // namespace
@@ -86,28 +157,28 @@ Vec3 along(const ExtremalPair& pair, const ExtremalForm& form, const double* x) 
 ExtremalRates extremal_rates(const ExtremalPair& pair, const RigidMotion& A, const RigidMotion& B) noexcept {
   TACTUS_ASSERT(pair.known());
   const Vec3 &n = pair.nhat_BA_W, Va = velocity_at(A, core_a(pair)), Vb = velocity_at(B, core_b(pair));
-  const Vec3 relative = Va - Vb, turn_a = n.cross(A.w_W), turn_b = n.cross(B.w_W);
-  const int na = pair.a.dim, nb = pair.b.dim, nu = na + nb;
+  const Vec3 relative = Va - Vb, turn_a = n.cross(A.w_W), turn_b = n.cross(B.w_W), &t1 = pair.t1_W, &t2 = pair.t2_W;
   const double d = pair.d + pair.radius_a + pair.radius_b;
-  const Tangents Ta = tangents(pair.a), Tb = tangents(pair.b);
-  System s;
-  s.n = nu + 2;
-  put_form(pair.a, 1.0, 0, nu, s);
-  put_form(pair.b, -1.0, na, nu, s);
-  s.a[nu][nu] = s.a[nu + 1][nu + 1] = -d;
-  const double a1 = pair.t1_W.dot(turn_a), a2 = pair.t2_W.dot(turn_a), b1 = pair.t1_W.dot(turn_b),
-               b2 = pair.t2_W.dot(turn_b);
-  for (int i = 0; i < na; ++i) s.a[i][6] = -(Ta.t[i][0] * a1 + Ta.t[i][1] * a2);
-  for (int i = 0; i < nb; ++i) s.a[na + i][6] = Tb.t[i][0] * b1 + Tb.t[i][1] * b2;
-  s.a[nu][6] = -pair.t1_W.dot(relative), s.a[nu + 1][6] = -pair.t2_W.dot(relative);
-  double x[6] = {};
+  const Two ba{t1.dot(turn_a), t2.dot(turn_a)}, bb{-t1.dot(turn_b), -t2.dot(turn_b)},
+      bn{t1.dot(relative), t2.dot(relative)};
+  const Sym Ha{pair.a.h11, pair.a.h12, pair.a.h22}, Hb{pair.b.h11, pair.b.h12, pair.b.h22};
   ExtremalRates out;
   out.d_dot = n.dot(relative);
   out.pa_dot_W = Va, out.pb_dot_W = Vb;
-  if (!s.solve(x)) return out;  // the points' own rates are not defined
-  out.nhat_dot_W = x[nu] * pair.t1_W + x[nu + 1] * pair.t2_W;
-  out.pa_dot_W += along(pair, pair.a, x) - pair.radius_a * out.nhat_dot_W;
-  out.pb_dot_W += along(pair, pair.b, x + na) + pair.radius_b * out.nhat_dot_W;
+  Two a, b, nu;
+  if (pair.b.dim == 2) {
+    if (!solve_reduced(pair.a, Ha, Hb, d, ba, bb, bn, a, b, nu)) return out;  // the points' rates are not defined
+  } else if (pair.a.dim == 2) {
+    // Seen from the other side: the normal and with it heights turn round.
+    const Sym p{-Hb.xx, -Hb.xy, -Hb.yy}, q{-Ha.xx, -Ha.xy, -Ha.yy};
+    if (!solve_reduced(pair.b, p, q, d, bb, ba, {-bn.x, -bn.y}, b, a, nu)) return out;
+    nu = {-nu.x, -nu.y};
+  } else if (!solve_whole(pair, d, ba, bb, bn, a, b, nu)) {
+    return out;
+  }
+  out.nhat_dot_W = nu.x * t1 + nu.y * t2;
+  out.pa_dot_W += along(pair, pair.a, a.x, a.y) - pair.radius_a * out.nhat_dot_W;
+  out.pb_dot_W += along(pair, pair.b, b.x, b.y) + pair.radius_b * out.nhat_dot_W;
   return out;
 }
 

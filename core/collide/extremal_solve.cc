@@ -109,11 +109,15 @@ bool is_least(const Local& s, const ExtremalFeature& a, const SmoothSurface& sur
   const bool convex = surface.convex() && (a.surface() == nullptr || a.surface()->convex());
   if (convex && s.d >= 0) return true;
   if (convex && a.kind() == ExtremalFeature::Kind::plane) return true;
-  if (convex && a.dim() != 1) {
-    // Radii of curvature and d add up to something positive: k_a^-1 + k_b^-1 + d > 0.
+  if (convex) {
+    // Radii of curvature and d add up to something positive: k_a^-1 + k_b^-1 + d > 0; by an edge, across it.
     const double det_b = kb.xx * kb.yy - kb.xy * kb.xy;
     if (det_b <= 0) return true;
     double xx = kb.yy / det_b + s.d, xy = -kb.xy / det_b, yy = kb.xx / det_b + s.d;
+    if (a.dim() == 1) {
+      return a.kind() == ExtremalFeature::Kind::circle ||
+             s.along.y * s.along.y * xx - 2 * s.along.x * s.along.y * xy + s.along.x * s.along.x * yy > 0;
+    }
     if (a.dim() == 2) {
       const double det_a = ka.xx * ka.yy - ka.xy * ka.xy;
       if (det_a <= 0) return true;

@@ -36,6 +36,24 @@ void check_convex(const Body& a, const Body& b, const ExtremalPair& pair, double
   CHECK_WITHIN(smooth_pairs::gap_along(a, b, pair.nhat_BA_W) - pair.d, 1e-12 * size);
 }
 
+TEST_CASE("extremal points: distances against sampling of directions with polish, to 1e-12") {
+  const Shapes shapes;
+  Random rng(12);
+  int checked = 0;
+  for (const Shape& first : shapes.convex) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      for (int i = 0; i < 4; ++i) {
+        const Body a = smooth_pairs::placed(first, rng, 0), b = smooth_pairs::placed(shapes.convex[k], rng, 1.0);
+        const ExtremalPair pair = cold(a, b);
+        if (pair.d < 0.05) continue;
+        CHECK_WITHIN(smooth_pairs::searched_gap(a, b, rng) - pair.d, 1e-12);
+        ++checked;
+      }
+    }
+  }
+  CHECK(checked > 30);
+}
+
 TEST_CASE("extremal points: convex pairs from nothing, every one solved, by a certificate or a search") {
   const Shapes shapes;
   Random rng(11);
