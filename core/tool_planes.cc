@@ -21,11 +21,6 @@ Frame frame_of(const World& world, std::uint32_t shape) noexcept {
   return {X_WS.q.toRotationMatrix(), X_WS.p};
 }
 
-// Shapes whose planes come from what the tick found; of the others from closest points.
-bool by_contacts(const Shape& shape) noexcept {
-  return shape.kind == ShapeKind::mesh || shape.kind == ShapeKind::smooth;
-}
-
 bool may_touch(const Model& model, std::uint32_t a, std::uint32_t b) noexcept {
   const ShapeInstance &x = model.shapes[a], &y = model.shapes[b];
   if (x.body == y.body || (x.group & y.mask) == 0 || (y.group & x.mask) == 0) return false;
@@ -144,7 +139,7 @@ void ToolPlanes::add_meshes(const World& world, BodyIndex tool, const Pose& X_WT
     const Manifold& manifold = contacts.manifolds[m];
     const bool is_a = manifold.body_a == tool;
     if (!is_a && manifold.body_b != tool) continue;
-    if (!by_contacts(model.shapes[manifold.shape_a].shape) && !by_contacts(model.shapes[manifold.shape_b].shape))
+    if (model.shapes[manifold.shape_a].shape.mesh == nullptr && model.shapes[manifold.shape_b].shape.mesh == nullptr)
       continue;
     const ContactPoint* points = contacts.points + manifold.first;
     std::array<std::uint32_t, kPointsPerPair> chosen{};
@@ -169,10 +164,10 @@ void ToolPlanes::find(const World& world, BodyIndex tool, const Pose& X_BT, doub
   const Pose X_WT = body_pose(model, world.state(), tool) * X_BT;
   const Body& body = model.bodies[tool];
   for (std::uint32_t i = body.first_shape; i < body.first_shape + body.shape_count; ++i) {
-    if (by_contacts(model.shapes[i].shape)) continue;
+    if (model.shapes[i].shape.kind == ShapeKind::mesh) continue;
     const Aabb box = bounds(model.shapes[i].shape, frame_of(world, i));
     for (std::uint32_t other = 0; other < model.shapes.size(); ++other) {
-      if (by_contacts(model.shapes[other].shape) || !may_touch(model, i, other)) continue;
+      if (model.shapes[other].shape.kind == ShapeKind::mesh || !may_touch(model, i, other)) continue;
       if (apart(box, bounds(model.shapes[other].shape, frame_of(world, other)), reach)) continue;
       add_pair(world, i, other, X_WT, reach);
     }
