@@ -66,6 +66,21 @@ double CollisionSearch::step_from(const ChiJet& at) const noexcept {
   return options_.method == RootMethod::quadratic ? time_to_touch(at) : newton_time_to_touch(at);
 }
 
+// Eq. 21's step from last_, with eq. 20's next term: how chi'' changes between the bracket's ends, where bodies turn.
+double CollisionSearch::corrected(double step) const noexcept {
+  if (options_.method != RootMethod::quadratic || !low_jet_.known || !high_jet_.known || !(high_ > low_)) return step;
+  const double jerk = (high_jet_.chi_ddot - low_jet_.chi_ddot) / (high_ - low_);
+  const ChiJet& at = last_jet_;
+  double s = step;
+  for (int i = 0; i < 3; ++i) {
+    const double rate = at.chi_dot + s * (at.chi_ddot + 0.5 * s * jerk);
+    if (!(rate < 0)) return step;
+    s -= (at.chi + s * (at.chi_dot + s * (0.5 * at.chi_ddot + s * jerk / 6))) / rate;
+  }
+  const double t = last_ + s;
+  return t > low_ && t < high_ ? s : step;
+}
+
 // A time for the touch, or infinity.
 double CollisionSearch::predict() const noexcept {
   switch (options_.method) {
@@ -75,7 +90,7 @@ double CollisionSearch::predict() const noexcept {
     case RootMethod::bisection:
       return kNever;
     default:
-      return last_jet_.known ? last_ + step_from(last_jet_) : kNever;
+      return last_jet_.known ? last_ + corrected(step_from(last_jet_)) : kNever;
   }
 }
 

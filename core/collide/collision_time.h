@@ -14,7 +14,12 @@ struct ChiJet {
   bool known = true;    // false: neither apart nor overlapping can be claimed at this time
 };
 
-enum class RootMethod : std::uint8_t { quadratic, newton, regula_falsi, bisection };  // eq. 21, eq. 19, ...
+enum class RootMethod : std::uint8_t {
+  quadratic,  // eq. 21, and the change of chi'' between the ends as the next term of eq. 20
+  newton,     // eq. 19
+  regula_falsi,
+  bisection
+};
 
 struct CollisionTime {
   double t = 0;                   // [s]; see CollisionSearch
@@ -57,6 +62,7 @@ class CollisionSearch {
 
  private:
   [[nodiscard]] double step_from(const ChiJet& at) const noexcept;
+  [[nodiscard]] double corrected(double step) const noexcept;
   [[nodiscard]] double predict() const noexcept;
   [[nodiscard]] bool near_touch() const noexcept;
   void start() noexcept;

@@ -6,52 +6,13 @@
 
 #include "core/math/power.h"
 #include "core/shape/smooth_shapes.h"
-#include "tests/support/random.h"
+#include "tests/support/smooth_surfaces.h"
 #include "tests/support/tolerance.h"
 
 namespace tactus {
 namespace {
 
-using test::Random;
-using SurfacePtr = std::unique_ptr<SmoothSurface>;
-
-// (x - m)^T R diag(1/r^2) R^T (x - m) = 1 times a factor, as coefficients.
-std::array<double, 10> quadric_of(const Vec3& radii, const Mat3& R, const Vec3& m, double factor) {
-  const Mat3 A = factor * (R * radii.cwiseAbs2().cwiseInverse().asDiagonal() * R.transpose());
-  const Vec3 b = -2 * A * m;
-  return {A(0, 0), A(1, 1), A(2, 2), 2 * A(0, 1), 2 * A(0, 2), 2 * A(1, 2), b.x(), b.y(), b.z(), m.dot(A * m) - factor};
-}
-
-std::vector<SurfacePtr> implicit_surfaces() {
-  std::vector<SurfacePtr> out;
-  std::string error;
-  out.push_back(make_ellipsoid({0.3, 0.2, 0.5}));
-  out.push_back(make_ellipsoid({1e-3, 2e-3, 5e-2}));
-  for (const auto& [e1, e2] : {std::pair(1.0, 1.0), {0.8, 1.0}, {0.5, 0.5}, {0.3, 0.7}, {0.7, 0.3}, {0.1, 0.1}})
-    out.push_back(make_superellipsoid({0.3, 0.2, 0.5}, e1, e2));
-  out.push_back(make_torus(0.3, 0.1));
-  out.push_back(make_torus(0.3, 0.29));
-  const Mat3 R = Quat(0.5, 0.1, -0.7, 0.5).normalized().toRotationMatrix();
-  out.push_back(make_quadric(quadric_of({0.3, 0.2, 0.5}, R, {0.1, -2, 0.4}, -7), error));
-  out.push_back(make_cavity(make_ellipsoid({0.3, 0.2, 0.5})));
-  out.push_back(make_cavity(make_torus(0.3, 0.1)));
-  return out;
-}
-
-Vec3 random_layout(Random& rng, const SmoothSurface& surface) {
-  if (surface.topology() == SmoothTopology::sphere) return rng.direction();
-  const double u = rng.uniform(0, 1), v = rng.uniform(0, 1);
-  return {u, v, 0};
-}
-
-// Central differences of f at p along each axis, with one step of Richardson: error O(h^4).
-template <typename F>
-auto differences(const F& f, const Vec3& p, double h, int axis) {
-  const Vec3 e = Vec3::Unit(axis);
-  using Value = decltype(f(p));
-  const Value far = f(p + h * e) - f(p - h * e), near = f(p + 0.5 * h * e) - f(p - 0.5 * h * e);
-  return Value((8 * near - far) / (6 * h));
-}
+using namespace test;
 
 TEST_CASE("smooth surfaces: gradient and Hessian of F are what differences say") {
   Random rng(1);
@@ -119,7 +80,7 @@ TEST_CASE("smooth surfaces: the support is on the surface, its normal is the dir
 
 TEST_CASE("smooth surfaces: the box touches the surface on all six sides") {
   Random rng(4);
-  for (const SurfacePtr& surface : implicit_surfaces()) {
+  for (const SurfacePtr& surface : smooth_surfaces()) {
     INFO(to_string(surface->kind()));
     const Vec3 place = rng.in_cube(2);
     const Frame X_WS{rng.rotation().toRotationMatrix(), place};
@@ -134,7 +95,7 @@ TEST_CASE("smooth surfaces: the box touches the surface on all six sides") {
 
 TEST_CASE("smooth surfaces: seeds are sorted and leave no point far from all of them") {
   Random rng(5);
-  for (const SurfacePtr& surface : implicit_surfaces()) {
+  for (const SurfacePtr& surface : smooth_surfaces()) {
     INFO(to_string(surface->kind()));
     const auto seeds = surface->seeds();
     CHECK(seeds.size() >= 24);
