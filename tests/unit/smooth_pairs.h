@@ -29,10 +29,12 @@ class Shapes {
     add(make_ellipsoid({0.4, 0.3, 0.04}));
     add(make_superellipsoid({0.3, 0.2, 0.25}, 0.7, 0.8));
     add(make_superellipsoid({0.3, 0.3, 0.2}, 0.3, 0.3));
+    add(make_patched_ellipsoid({0.3, 0.2, 0.25}));
+    std::string error;
+    add(make_revolution({{0, -0.32}, {0.15, -0.3}, {0.24, -0.1}, {0.2, 0.2}, {0.08, 0.41}, {0, 0.42}}, error));
     test::Random rng(5);
     std::vector<Vec3> cloud;
     for (int i = 0; i < 40; ++i) cloud.push_back(rng.direction().cwiseProduct(Vec3(0.35, 0.3, 0.2)));
-    std::string error;
     REQUIRE(build_convex_hull(cloud, 64, hull_, error));
     partners = convex;
     for (const Shape& shape : {make_sphere(0.2), make_capsule(0.1, 0.3), make_box({0.3, 0.2, 0.1}),
@@ -44,6 +46,8 @@ class Shapes {
 
  private:
   void add(std::unique_ptr<SmoothSurface> surface) {
+    REQUIRE(surface != nullptr);
+    REQUIRE(surface->convex());
     convex.push_back(make_smooth(surface.get()));
     surfaces_.push_back(std::move(surface));
   }
