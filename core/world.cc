@@ -128,25 +128,48 @@ void World::apply(BodyIndex b, const SpatialForce& F_Bcm_W) noexcept {
   applied_[b].torque += F_Bcm_W.torque;
 }
 
-StepReport World::step() noexcept {
-  arena_.reset();
-  StepReport found;
+// Contacts again, within a step.
+class World::Finder final : public ContactFinder {
+ public:
+  Finder(World& world, StepReport& found) noexcept : world_(world), found_(found) {}
+  void find() noexcept override {
+    const std::size_t mark = world_.arena_.used();
+    found_ = {};
+    world_.look(found_);
+    world_.arena_.rewind(mark);
+  }
+
+ private:
+  World& world_;
+  StepReport& found_;
+};
+
+// Kinematics and contacts of the state as it is.
+void World::look(StepReport& found) noexcept {
   compute_kinematics(*model_, state_, kinematics_);
   const double margin = contact_model_->margin(*model_, parameters_);
-  if (contact_model_->looks_ahead()) find_reach();
+  if (contact_model_->looks_ahead()) find_reach(contact_model_->finds_again(*model_, parameters_) ? 0 : h());
   if (margin > 0) {
     for (Aabb& box : kinematics_.boxes) box.lo.array() -= margin, box.hi.array() += margin;
   }
   find_contacts(margin, found);
+}
+
+StepReport World::step() noexcept {
+  arena_.reset();
+  StepReport found;
+  look(found);
   // Models set the forces of the points that they use; the others carry nothing, whatever was there last tick.
   std::fill_n(contact_forces_.begin(), contacts_.point_count, SpatialForce{});
   std::fill(contact_wrenches_.begin(), contact_wrenches_.end(), SpatialForce{});
   std::fill(joint_efforts_.begin(), joint_efforts_.end(), 0.0);
   std::copy(state_.joint_q.begin(), state_.joint_q.end(), last_joint_q_.begin());
   drive_robots();
+  Finder finder(*this, found);
   const Tick tick{*model_,        parameters_,           limits_,         h(),
                   contacts_,      kinematics_,           applied_.data(), contact_forces_.data(),
-                  drives_.data(), joint_efforts_.data(), arena_,          contact_wrenches_.data()};
+                  drives_.data(), joint_efforts_.data(), arena_,          contact_wrenches_.data(),
+                  &finder};
   StepReport report = contact_model_->advance(tick, state_);
   report.contacts = found.contacts;
   report.manifolds = contacts_.manifold_count;
@@ -160,10 +183,9 @@ StepReport World::step() noexcept {
   return report;
 }
 
-// What each shape may travel in this step, by its velocity, gravity and the applied force, and boxes that much larger:
+// What each shape may travel in a time h, by its velocity, gravity and the applied force, and boxes that much larger:
 // whatever two shapes could close within the step is then seen.
-void World::find_reach() noexcept {
-  const double h = this->h();
+void World::find_reach(double h) noexcept {
   for (std::size_t s = 0; s < model_->shapes.size(); ++s) {
     const BodyIndex b = model_->shapes[s].body;
     const Body& body = model_->bodies[b];

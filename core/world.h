@@ -142,8 +142,8 @@ class World {
   // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
   // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
   // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s, friction_directions,
-  // detection_distance_m, lcp_friction, lcp_method, lcp_drift, peg.form, peg.edge_test, peg.angle_rad. False: unknown
-  // key or a value out of range; nothing changed. Not for the tick thread (parses text).
+  // detection_distance_m, lcp_friction, lcp_method, lcp_drift, lcp_stepper, peg.form, peg.edge_test, peg.angle_rad.
+  // False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
   // All keys with their present values, as parse_parameter reads them.
   static std::vector<std::pair<std::string, std::string>> list_parameters(const Parameters& parameters);
@@ -164,7 +164,8 @@ class World {
   [[nodiscard]] double h() const noexcept { return ticks_per_step_ * model_->step; }
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  // Contacts of the last step, found at its start, with the force on A at each point [N, W].
+  // Contacts of the last step, found at its start, with the force on A at each point [N, W]; with lcp_stepper = exact,
+  // those of its end.
   [[nodiscard]] const ContactSet& contacts() const noexcept { return contacts_; }
   [[nodiscard]] const Vec3& contact_force(std::uint32_t point) const noexcept { return contact_forces_[point].force; }
   // Moves a body: for kinematic bodies and tests. V_WB is that of B's origin.
@@ -177,7 +178,9 @@ class World {
   [[nodiscard]] bool deserialise(std::span<const std::uint8_t> bytes, State& out) const;
 
  private:
-  void find_reach() noexcept;
+  class Finder;
+  void look(StepReport& found) noexcept;
+  void find_reach(double h) noexcept;
   void find_contacts(double margin, StepReport& report) noexcept;
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;

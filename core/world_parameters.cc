@@ -51,6 +51,7 @@ constexpr std::array<std::string_view, 3> kRestitutionLaws{"newton", "poisson", 
 constexpr std::array<std::string_view, 3> kLcpFrictions{"coulomb", "lotstedt", "none"};
 constexpr std::array<std::string_view, 3> kForceMethods{"auto", "pivoting", "qp"};
 constexpr std::array<std::string_view, 2> kLcpDrifts{"penalty", "off"};
+constexpr std::array<std::string_view, 2> kLcpSteppers{"fixed", "exact"};
 
 // One of the words, in the order of the enumeration.
 template <typename Enum, std::size_t n>
@@ -105,6 +106,8 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
     ok = parse_word(value, kForceMethods, next.lcp_method);
   } else if (key == "lcp_drift") {
     ok = parse_word(value, kLcpDrifts, next.lcp_drift);
+  } else if (key == "lcp_stepper") {
+    ok = parse_word(value, kLcpSteppers, next.lcp_stepper);
   } else if (key == "friction_directions") {
     double n = 0;
     const bool round = value == "round";
@@ -127,6 +130,8 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   ok = ok && (next.impacts == Impacts::sequential || next.restitution_law == RestitutionLaw::newton);
   // A convex program knows no bounds that follow the normal forces.
   ok = ok && (next.lcp_method != ForceMethod::qp || next.lcp_friction != LcpFriction::coulomb);
+  // Nor has a stage of Runge-Kutta last step's forces.
+  ok = ok && (next.lcp_stepper != LcpStepper::exact || next.lcp_friction != LcpFriction::lotstedt);
   if (ok) out = next;
   return ok;
 }
@@ -161,6 +166,7 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
           {"lcp_friction", std::string(kLcpFrictions[static_cast<std::size_t>(p.lcp_friction)])},
           {"lcp_method", std::string(kForceMethods[static_cast<std::size_t>(p.lcp_method)])},
           {"lcp_drift", std::string(kLcpDrifts[static_cast<std::size_t>(p.lcp_drift)])},
+          {"lcp_stepper", std::string(kLcpSteppers[static_cast<std::size_t>(p.lcp_stepper)])},
           {"peg.form", std::string(kPegForms[static_cast<std::size_t>(p.peg_form)])},
           {"peg.edge_test", std::string(kEdgeTests[static_cast<std::size_t>(p.peg_edge_test)])},
           {"peg.angle_rad", number(p.peg_angle)}};

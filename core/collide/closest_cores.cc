@@ -108,21 +108,21 @@ Vec3 nearest(Simplex& s) noexcept {
   }
 }
 
-}  // namespace
-
-double closest_cores(const Core& a, const Core& b, Vec3& nhat_BA) noexcept {
-  nhat_BA.setZero();
+// Nearest point to the origin of a convex set given by its farthest point along a direction; v: where to start. Ends
+// when the distance is known to `enough` relative to its square.
+template <typename Support>
+double nearest_to_origin(const Support& support, Vec3 v, double enough, Vec3& nhat) noexcept {
+  nhat.setZero();
   Simplex s;
-  Vec3 v = a.p - b.p;
   if (v.isZero(0)) v = Vec3::UnitX();
   double size = 0;
   for (int step = 0; step < 64; ++step) {
-    const Vec3 w = core_support(a, -v) - core_support(b, v);  // of a - b, farthest towards the origin
+    const Vec3 w = support(Vec3(-v));
     size = std::max(size, w.squaredNorm());
     const double vv = v.squaredNorm();
     bool known = false;
     for (int k = 0; k < s.count; ++k) known = known || s.p[k] == w;
-    if (s.count > 0 && (known || vv - v.dot(w) <= 1e-14 * vv)) break;
+    if (s.count > 0 && (known || vv - v.dot(w) <= enough * vv)) break;
     s.p[s.count++] = w;
     const Vec3 next = nearest(s);
     if (s.count > 1 && step > 0 && next.squaredNorm() >= vv && step > 40) break;
@@ -130,8 +130,21 @@ double closest_cores(const Core& a, const Core& b, Vec3& nhat_BA) noexcept {
     if (v.squaredNorm() <= 1e-20 * size) return 0;
   }
   const double distance = v.norm();
-  nhat_BA = v / distance;
+  nhat = v / distance;
   return distance;
+}
+
+}  // namespace
+
+double closest_cores(const Core& a, const Core& b, Vec3& nhat_BA) noexcept {
+  const auto difference = [&](const Vec3& d) { return Vec3(core_support(a, d) - core_support(b, -d)); };
+  return nearest_to_origin(difference, a.p - b.p, 1e-14, nhat_BA);
+}
+
+double closest_convex(const ConvexSupport& a, const ConvexSupport& b, const Vec3& start, double enough,
+                      Vec3& nhat_BA) noexcept {
+  const auto difference = [&](const Vec3& d) { return Vec3(a.function(a.solid, d) - b.function(b.solid, -d)); };
+  return nearest_to_origin(difference, start, enough, nhat_BA);
 }
 
 }  // namespace tactus

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/collide/closest_cores.h"
+#include "core/collide/narrow_table.h"
 
 namespace tactus {
 
@@ -69,6 +70,7 @@ bool meet_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
 
 void collide_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, Witness& witness,
                    ContactBuffer& out) noexcept {
+  if (is_smooth_pair(a, b)) return collide_smooth_within(a, X_WA, b, X_WB, reach, witness, out);
   const bool plane_a = a.kind == ShapeKind::half_space, plane_b = b.kind == ShapeKind::half_space;
   if (plane_a || plane_b) {
     const Vec3 n_W = plane_b ? Vec3(X_WB.R.col(2)) : Vec3(-X_WA.R.col(2));

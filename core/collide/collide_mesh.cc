@@ -217,7 +217,7 @@ void write(const MeshPair& pair, const Frame& X_WA, const MeshPatches& patches, 
   ContactPoint* at = pair.scratch.contacts.get();
   for (std::uint32_t k = 0; k < patches.count; ++k) {
     ContactBuffer& buffer = out.patch[k];
-    buffer = {at, pair.scratch.capacity, 0, X_WA.R * patches.state[k].nhat_BA, false, false};
+    buffer = {at, pair.scratch.capacity, 0, X_WA.R * patches.state[k].nhat_BA, false, false, {}};
     for (std::uint32_t i = 0; i < pair.count; ++i) {
       const MeshPoint& p = pair.scratch.found[i];
       if (p.patch != k || p.depth <= 0) continue;

@@ -7,6 +7,7 @@
 
 #include "core/collide/narrow_phase.h"
 #include "core/shape/convex_hull.h"
+#include "core/shape/smooth_surface.h"
 
 namespace tactus {
 
@@ -65,11 +66,17 @@ inline Vec3 difference_support(const Core& a, const Core& b, const Vec3& n) noex
   return core_support(b, n) - core_support(a, -n);
 }
 
+inline double smallest_half_width(const SmoothSurface& surface) noexcept {
+  const Aabb box = surface.bounds(Frame{});
+  return 0.5 * (box.hi - box.lo).minCoeff();
+}
+
 // A length for tolerances: the smallest half width of the solid, for hulls a tenth of the bounding radius. Not for
 // half-spaces.
 inline double smallest_size(const Shape& shape) noexcept {
   if (shape.kind == ShapeKind::box) return shape.half_S.minCoeff();
   if (shape.kind == ShapeKind::convex) return 0.1 * shape.hull->radius;
+  if (shape.kind == ShapeKind::smooth) return smallest_half_width(*shape.smooth);
   return shape.kind == ShapeKind::cylinder ? std::min(shape.radius, shape.half_length) : shape.radius;
 }
 

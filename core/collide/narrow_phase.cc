@@ -25,14 +25,14 @@ constexpr Entry kNone{nullptr, "swapped"};
 // clang-format off
 constexpr Entry kTable[kShapeKinds][kShapeKinds] = {
   //              sphere                       box                       capsule                        cylinder                         half_space                         convex                        mesh                   smooth
-  /* sphere   */ {TACTUS_ENTRY(sphere_sphere), TACTUS_ENTRY(sphere_box), TACTUS_ENTRY(sphere_capsule),  TACTUS_ENTRY(sphere_cylinder),   TACTUS_ENTRY(sphere_half_space),   TACTUS_ENTRY(sphere_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
-  /* box      */ {kNone,                       TACTUS_ENTRY(box_box),    TACTUS_ENTRY(box_capsule),     TACTUS_ENTRY(box_cylinder),      TACTUS_ENTRY(box_half_space),      TACTUS_ENTRY(box_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
-  /* capsule  */ {kNone,                       kNone,                    TACTUS_ENTRY(capsule_capsule), TACTUS_ENTRY(capsule_cylinder),  TACTUS_ENTRY(capsule_half_space),  TACTUS_ENTRY(capsule_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
-  /* cylinder */ {kNone,                       kNone,                    kNone,                         TACTUS_ENTRY(cylinder_cylinder), TACTUS_ENTRY(cylinder_half_space), TACTUS_ENTRY(cylinder_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
-  /* half_spc */ {kNone,                       kNone,                    kNone,                         kNone,                           TACTUS_ENTRY(nothing),             TACTUS_ENTRY(half_space_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
-  /* convex   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             TACTUS_ENTRY(convex_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
+  /* sphere   */ {TACTUS_ENTRY(sphere_sphere), TACTUS_ENTRY(sphere_box), TACTUS_ENTRY(sphere_capsule),  TACTUS_ENTRY(sphere_cylinder),   TACTUS_ENTRY(sphere_half_space),   TACTUS_ENTRY(sphere_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(smooth)},
+  /* box      */ {kNone,                       TACTUS_ENTRY(box_box),    TACTUS_ENTRY(box_capsule),     TACTUS_ENTRY(box_cylinder),      TACTUS_ENTRY(box_half_space),      TACTUS_ENTRY(box_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(smooth)},
+  /* capsule  */ {kNone,                       kNone,                    TACTUS_ENTRY(capsule_capsule), TACTUS_ENTRY(capsule_cylinder),  TACTUS_ENTRY(capsule_half_space),  TACTUS_ENTRY(capsule_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(smooth)},
+  /* cylinder */ {kNone,                       kNone,                    kNone,                         TACTUS_ENTRY(cylinder_cylinder), TACTUS_ENTRY(cylinder_half_space), TACTUS_ENTRY(cylinder_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(smooth)},
+  /* half_spc */ {kNone,                       kNone,                    kNone,                         kNone,                           TACTUS_ENTRY(nothing),             TACTUS_ENTRY(half_space_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(smooth)},
+  /* convex   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             TACTUS_ENTRY(convex_convex), TACTUS_ENTRY(nothing), TACTUS_ENTRY(smooth)},
   /* mesh     */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             kNone,                        TACTUS_ENTRY(nothing), TACTUS_ENTRY(nothing)},
-  /* smooth   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             kNone,                        kNone, TACTUS_ENTRY(nothing)},
+  /* smooth   */ {kNone,                       kNone,                    kNone,                         kNone,                           kNone,                             kNone,                        kNone, TACTUS_ENTRY(smooth)},
 };
 // clang-format on
 #undef TACTUS_ENTRY
@@ -43,6 +43,8 @@ Witness swapped(const Witness& witness, const Frame& X_WA, const Frame& X_WB) no
   out.axis_A.noalias() = -(X_WB.R.transpose() * (X_WA.R * witness.axis_A));
   out.feature_a = witness.feature_b;
   out.feature_b = witness.feature_a;
+  out.point_a = witness.point_b, out.point_b = witness.point_a;
+  out.step_a = witness.step_b, out.step_b = witness.step_a;
   return out;
 }
 
@@ -63,6 +65,7 @@ void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
   out.nhat_BA_W.setZero();
   out.all_on_bottom = false;
   out.truncated = false;
+  out.witness = {};
   if (a.kind <= b.kind) {
     kTable[static_cast<int>(a.kind)][static_cast<int>(b.kind)].function(a, X_WA, b, X_WB, witness, out);
     return;
@@ -76,6 +79,7 @@ void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
 void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double margin, Witness& witness,
              ContactBuffer& out) noexcept {
   if (margin <= 0) return collide(a, X_WA, b, X_WB, witness, out);
+  if (is_smooth_pair(a, b)) return collide_smooth_within(a, X_WA, b, X_WB, margin, witness, out);
   const Vec3 half = (0.5 * margin) * (X_WA.R * witness.axis_A);
   collide(a, {X_WA.R, X_WA.p - half}, b, {X_WB.R, X_WB.p + half}, witness, out);
   const double gap = 2 * half.dot(out.nhat_BA_W);

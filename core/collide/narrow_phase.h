@@ -15,6 +15,22 @@ namespace tactus {
 struct Witness {
   Vec3 axis_A = Vec3::Zero();  // last separating or contact axis, from B towards A, in the frame of shape A; zero: none
   std::int32_t feature_a = -1, feature_b = -1;  // meaning is the pair function's own
+  // Smooth pairs: extremal points on the two shapes, in their own frames, and what they moved by in the last call
+  // (ExtremalSide's p_S and p_dot_S); their features are feature_a, feature_b.
+  Vec3 point_a = Vec3::Zero(), point_b = Vec3::Zero();
+  Vec3 step_a = Vec3::Zero(), step_b = Vec3::Zero();
+};
+
+// How often what a pair remembered still answered. Pairs with closed forms ask no witness and are not counted.
+struct WitnessCounts {
+  std::uint32_t hits = 0;       // the remembered axis, features or points did
+  std::uint32_t misses = 0;     // found anew; the first meeting of a pair is one
+  std::uint32_t fallbacks = 0;  // misses among which Newton's method failed and ascent over directions did not
+  std::uint32_t unknown = 0;    // not solved: nothing is claimed about the pair in this call
+  WitnessCounts& operator+=(const WitnessCounts& o) noexcept {
+    hits += o.hits, misses += o.misses, fallbacks += o.fallbacks, unknown += o.unknown;
+    return *this;
+  }
 };
 
 // Points of one pair, written into caller's storage.
@@ -25,7 +41,8 @@ struct ContactBuffer {
   Vec3 nhat_BA_W = Vec3::Zero();
   bool all_on_bottom =
       false;  // the function proves that every point is on the bottom of the overlap (III-A can be skipped)
-  bool truncated = false;  // more points than capacity: the deepest were kept
+  bool truncated = false;      // more points than capacity: the deepest were kept
+  WitnessCounts witness = {};  // of this call
 
   void add(const Vec3& p_WC, double depth) noexcept {
     if (count < capacity) {

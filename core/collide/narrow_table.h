@@ -35,7 +35,18 @@ TACTUS_COLLIDE_FN(collide_convex_convex);
 TACTUS_COLLIDE_FN(collide_box_cylinder);
 TACTUS_COLLIDE_FN(collide_cylinder_cylinder);
 TACTUS_COLLIDE_FN(collide_cylinder_convex);
+// collide_smooth.cc
+TACTUS_COLLIDE_FN(collide_smooth);
 
 #undef TACTUS_COLLIDE_FN
+
+// A smooth shape and any other but a mesh, in either order: points up to `reach` apart are found too, with
+// depth = -gap.
+void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
+                           Witness& witness, ContactBuffer& out) noexcept;
+inline bool is_smooth_pair(const Shape& a, const Shape& b) noexcept {
+  return (a.kind == ShapeKind::smooth || b.kind == ShapeKind::smooth) && a.kind != ShapeKind::mesh &&
+         b.kind != ShapeKind::mesh;
+}
 
 }  // namespace tactus

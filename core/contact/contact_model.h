@@ -16,6 +16,20 @@
 
 namespace tactus {
 
+// What the exact stepper (exact_stepper.h) did in one tick.
+struct ExactReport {
+  std::uint32_t pieces = 0;       // of the step, each without a discontinuity inside
+  std::uint32_t collisions = 0;   // found in time
+  std::uint32_t evaluations = 0;  // for that, beyond the ends of each trial
+  std::uint32_t bisections = 0;   // of them, by bisection of the check for overlap
+  std::uint32_t breaks = 0;       // contacts whose force ended
+  std::uint32_t stops = 0;        // contacts whose slip ended
+  std::uint32_t unresolved = 0;   // overlap with no time before it to be found: worked off as drift
+  std::uint32_t exhausted = 0;    // 1: too many pieces; the rest of the step was a fixed one
+  double event_time = 0;          // of the last of them, from the start of the step [s]
+  [[nodiscard]] std::uint32_t discontinuities() const noexcept { return collisions + breaks + stops; }
+};
+
 // What happened in one tick. Full is a reported number, never an error.
 struct StepReport {
   std::uint32_t contacts = 0;  // points in overlap that collision kept
@@ -34,6 +48,18 @@ struct StepReport {
   std::uint32_t bodies_frozen = 0;           // this tick
   BodyIndex frozen_body = kNoBody;           // one of them
   double depth_max = 0;                      // [m]
+  ExactReport exact;
+};
+
+// Finds contacts again: for models that stop within a step.
+class ContactFinder {
+ public:
+  // Sets Tick::contacts and Tick::kinematics to what they are at the state's poses now: what overlaps, touches, or is
+  // nearer than Parameters::contact_margin.
+  virtual void find() noexcept = 0;
+
+ protected:
+  ~ContactFinder() = default;
 };
 
 // Everything a model needs for one tick besides State. Valid during advance() only.
@@ -52,6 +78,7 @@ struct Tick {
   // Per body at its mass centre of the tick's start, zeroed before: mean contact force over the tick, without impacts.
   // null: nobody asks.
   SpatialForce* contact_wrench = nullptr;
+  ContactFinder* finder = nullptr;  // null: contacts are those of the start, and stay
 };
 
 class ContactModel {
@@ -71,6 +98,11 @@ class ContactModel {
   // True: all pairs are shown to advance() across the gap that they could close within the step, with points of
   // negative depth (collide_ahead.h).
   [[nodiscard]] virtual bool looks_ahead() const noexcept { return false; }
+  // True: advance() uses Tick::finder. Contacts on entry are then what it would find, however far bodies may travel.
+  [[nodiscard]] virtual bool finds_again(const Model& model, const Parameters& parameters) const noexcept {
+    (void)model, (void)parameters;
+    return false;
+  }
   // Not null: pairs of polyhedra are shown as all their features that could touch (collide/feature_pairs.h), one
   // manifold of one point for each, found by these rules.
   [[nodiscard]] virtual FeaturePairs* features() noexcept { return nullptr; }

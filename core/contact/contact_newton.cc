@@ -12,13 +12,16 @@ constexpr double kProximal = 1e-5;       // D over a contact's own mobility
 constexpr double kProximalLeast = 1e-7;  // where steps divide the error by too little
 constexpr double kEnough = 1e-12;        // residual at which to stop at once
 constexpr double kSolved = 1e-9;
-constexpr int kProximalSteps = 40;
+constexpr int kProximalSteps = 60;
 constexpr double kProximalMost = 1e-1;
 constexpr double kLongerLeap = 4, kLongestLeap = 4096;
 constexpr double kSofter = 30;
 constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;
-constexpr double kEquation = 1e-13;  // |R| over the impulses' size at which u is found
+constexpr double kLower = 0.5;  // a round that succeeds lets D come so much nearer to where it failed
+constexpr int kBoundRounds = 12;
+constexpr double kBoundsKept = 1e-6;  // change of impulses by a round, relative, that ends them
+constexpr double kEquation = 1e-13;   // |R| over the impulses' size at which u is found
 
 // The laws of project_contact() that are linear in parts: G = -dp/dc for c = -D x.
 void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, bool& pushes, Mat3& G) noexcept {
@@ -54,6 +57,7 @@ ContactNewton::ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max,
     : H_(half_max, std::size_t{rows_max} * (rows_max + 1) / 2),
       local_(contacts_max),
       best_(contacts_max),
+      kept_(contacts_max),
       step_(half_max),
       residual_(half_max),
       first_(half_max),
@@ -86,6 +90,7 @@ void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noex
     const ProblemContact& contact = s.problem.contact(i);
     Local& local = local_[k];
     local.r = p[i];
+    local.limit = -1;
     const double size = own_mobility(contact);
     local.D = proximal * size;
   }
@@ -118,17 +123,17 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
     if (slopes != nullptr) slopes_of_law(contact, x, inv_D, slopes->pushes, slopes->G);
     return project_contact(contact, s.disc, x, -1);
   }
-  const double limit = contact.mu * std::max(0.0, x[0]);
+  const double limit = local.limit >= 0 ? local.limit : contact.mu * std::max(0.0, x[0]);
   Eigen::Vector2d to = Eigen::Vector2d::Zero(), by_limit = to;
   Eigen::Matrix2d slope = Eigen::Matrix2d::Zero();
   if (limit > 0) {
     const Eigen::Vector2d unit = x.tail<2>() / limit, q = s.disc.project(unit, slopes != nullptr ? &slope : nullptr);
     to = limit * q;
-    by_limit = contact.mu * (q - slope * unit);
+    if (local.limit < 0) by_limit = contact.mu * (q - slope * unit);
   }
   const Vec3 p(std::max(0.0, x[0]), to[0], to[1]);
   if (slopes == nullptr) return p;
-  slopes->pushes = x[0] > 0;
+  slopes->pushes = x[0] > 0 || local.limit > 0;
   Mat3& G = slopes->G;
   G.setZero();
   if (x[0] > 0) {
@@ -254,6 +259,51 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations) noexcept
   return false;
 }
 
+// Friction bounded by the last round's p_n is a convex problem, on which Newton's method always ends; round after round
+// the bounds follow (Haslinger's fixed point). What is left is small enough for follow(), where friction is moderate.
+void ContactNewton::settle(const Context& s, double proximal, Vec3* p, std::uint32_t& iterations) noexcept {
+  for (int round = 0; round < kBoundRounds; ++round) {
+    start(s, p, proximal);
+    for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
+      local_[k].limit = s.problem.contact(s.island.contacts[k]).mu * std::max(0.0, local_[k].r[0]);
+    }
+    find_velocities(s);
+    if (!follow(s, iterations)) return sum_up(s, p);
+    double change = 0, size = 0;
+    for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
+      const std::uint32_t i = s.island.contacts[k];
+      const Vec3 next = project_contact(s.problem.contact(i), s.disc, local_[k].p, -1);
+      change = std::max(change, (next - p[i]).cwiseAbs().maxCoeff());
+      size = std::max(size, next.cwiseAbs().maxCoeff());
+      p[i] = next;
+    }
+    sum_up(s, p);
+    if (change <= kBoundsKept * size) return;
+  }
+}
+
+// After a failure: what sweeps make of the impulses, and bounds that follow them, if that is nearer than where they
+// are.
+void ContactNewton::guess_better(const Context& s, double proximal, std::uint32_t sweeps, Vec3* p,
+                                 std::uint32_t& iterations) noexcept {
+  const auto residual = [&] { return island_residual(s.problem, s.island, s.disc, p, s.u); };
+  sum_up(s, p);
+  double least = residual();
+  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) kept_[k] = p[s.island.contacts[k]];
+  const auto choose = [&] {
+    const double now = residual();
+    for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
+      (now < least ? kept_[k] : p[s.island.contacts[k]]) = now < least ? p[s.island.contacts[k]] : kept_[k];
+    }
+    if (!(now < least)) sum_up(s, p);
+    least = std::min(least, now);
+  };
+  sweep_island(s.problem, s.island, s.disc, sweeps, p, s.u);
+  choose();
+  settle(s, proximal, p, iterations);
+  choose();
+}
+
 void ContactNewton::sum_up(const Context& s, const Vec3* p) noexcept {
   for (const std::uint32_t b : s.island.blocks) {
     std::fill_n(s.u + s.problem.block(b).start, s.problem.block(b).size, 0.0);
@@ -283,6 +333,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
   double proximal = kProximal, last = best.residual, leap = 1;
+  double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
   for (int step = 0; step < kProximalSteps && !(last <= kEnough); ++step) {
     start(s, p, proximal);
@@ -295,8 +346,8 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
       }
       sum_up(s, p);
     } else {
-      sum_up(s, p);
-      sweep_island(problem, island, disc, sweeps, p, u);
+      lowest = std::max(lowest, 2 * proximal);
+      guess_better(s, proximal, sweeps, p, best.iterations);
       sweeps = std::min(2 * sweeps, kSweepsMost);
     }
     const double residual = island_residual(problem, island, disc, p, u);
@@ -304,16 +355,17 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     if (!found) {
       proximal = std::min(kSofter * proximal, kProximalMost);
     } else if (residual > 0.1 * last) {
-      if (best.residual <= kSolved) break;
-      if (proximal > kProximalLeast) {
-        proximal = std::max(0.1 * proximal, kProximalLeast);
+      if (best.residual <= kSolved && residual > 0.5 * last) break;
+      if (proximal > lowest) {
+        proximal = std::max(0.1 * proximal, lowest);
       } else {
         leap = residual > 0.5 * last && residual < 2 * last ? std::min(kLongerLeap * leap, kLongestLeap) : 1;
         go_on(s, leap, p);
       }
     } else if (proximal > kProximal) {
-      proximal = std::max(0.1 * proximal, kProximal);
+      proximal = std::max({0.1 * proximal, kProximal, lowest});
     }
+    if (found) lowest = std::max(kLower * lowest, kProximalLeast);
     last = residual;
   }
   for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = best_[k];

@@ -23,8 +23,9 @@ struct ContactSolution {
 };
 
 // Friction makes H unsymmetric: its bound follows p_n. Newton steps are halved until |R| falls; where none makes it
-// fall D is raised (R is smoother then, and a step of it takes off less) and sweeps find out which contacts push and
-// slide; D comes down again as proximal steps succeed.
+// fall D is raised (R is smoother then, and a step of it takes off less), and sweeps and friction bounded by the last
+// p_n find out which contacts push and slide; D comes down again as proximal steps succeed, below where it failed by
+// halves.
 class ContactNewton {
  public:
   ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max, std::uint32_t rows_max);
@@ -45,6 +46,7 @@ class ContactNewton {
   };
   struct Local {
     double D;
+    double limit;  // of friction in this round, whatever p_n is; < 0: mu p_n
     Vec3 r, p, c, dc;
     Slopes slopes;
   };
@@ -63,13 +65,16 @@ class ContactNewton {
   bool direction(const Context& s) noexcept;
   void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
   bool follow(const Context& s, std::uint32_t& iterations) noexcept;
+  void settle(const Context& s, double proximal, Vec3* p, std::uint32_t& iterations) noexcept;
+  void guess_better(const Context& s, double proximal, std::uint32_t sweeps, Vec3* p,
+                    std::uint32_t& iterations) noexcept;
   void move(const Context& s, double t) noexcept;
   static void sum_up(const Context& s, const Vec3* p) noexcept;
   void go_on(const Context& s, double leap, Vec3* p) noexcept;
 
   Skyline H_;
   std::vector<Local> local_;
-  std::vector<Vec3> best_;
+  std::vector<Vec3> best_, kept_;
   std::vector<double> step_, residual_;  // by row of the island
   std::vector<std::uint32_t> first_, row_of_block_;
   std::uint32_t rows_ = 0;

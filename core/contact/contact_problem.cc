@@ -48,17 +48,16 @@ ContactProblem::ContactProblem(const Model& model, const Limits& limits)
       free_(model.bodies.size()),
       Y_(std::size_t{36} * limits.problem_contacts) {}
 
-Mat3 ContactProblem::frame(const Vec3& nhat_BA_W) noexcept {
-  Vec3 t1, t2;
-  tangent_basis(nhat_BA_W, t1, t2);
+Mat3 ContactProblem::frame(const Vec3& nhat_BA_W, bool planar) noexcept {
+  Vec3 t1(-nhat_BA_W.y(), nhat_BA_W.x(), 0), t2 = Vec3::UnitZ();
+  if (!planar || nhat_BA_W.z() != 0) tangent_basis(nhat_BA_W, t1, t2);
   Mat3 e;
   e << nhat_BA_W, t1, t2;
   return e;
 }
 
-std::uint32_t ContactProblem::body_block(const Tick& tick, BodyIndex b) noexcept {
+std::uint32_t ContactProblem::body_block(const BodyKinematics& k, BodyIndex b) noexcept {
   if (block_of_body_[b] != kNone) return block_of_body_[b];
-  const BodyKinematics& k = tick.kinematics.bodies[b];
   ProblemBlock& block = blocks_[block_count_];
   block.start = half_size_, block.size = 6;
   block.body = b, block.robot = 0;
@@ -66,6 +65,24 @@ std::uint32_t ContactProblem::body_block(const Tick& tick, BodyIndex b) noexcept
   block.C = planar_ ? lower_root(Vec3(0, 0, k.inv_I_W(2, 2)).asDiagonal()) : lower_root(k.inv_I_W);
   half_size_ += 6;
   return block_of_body_[b] = block_count_++;
+}
+
+// The half response of a free body.
+void ContactProblem::add_body_side(const BodyKinematics& k, BodyIndex b, double sign, const Vec3& p_WC, const Mat3& e,
+                                   ProblemSide& side) noexcept {
+  side.block = body_block(k, b);
+  side.size = 6;
+  const ProblemBlock& block = blocks_[side.block];
+  const Vec3 r = p_WC - k.X_WBcm.p;
+  double* Y = Y_.data() + std::size_t{36} * count_ + (sign > 0 ? 0 : 18);
+  for (int j = 0; j < 3; ++j) {
+    const Vec3 axis = e.col(j), turn = block.C.transpose() * r.cross(axis);
+    for (int i = 0; i < 3; ++i) {
+      Y[3 * i + j] = planar_ && i == 2 ? 0.0 : sign * block.root_inv_mass * axis[i];
+      Y[3 * (i + 3) + j] = sign * turn[i];
+    }
+  }
+  side.Y = Y;
 }
 
 // The half response of one side, and what the point's velocity is without impulses (added to free). False: the contact
@@ -77,19 +94,7 @@ bool ContactProblem::add_side(const Tick& tick, const RobotSweep* sweeps, BodyIn
   const Vec3 r = p_WC - k.X_WBcm.p;
   if (k.robot == nullptr) {
     free += sign * (e.transpose() * (free_[b].v + free_[b].w.cross(r)));
-    if (k.inv_mass == 0) return true;
-    side.block = body_block(tick, b);
-    side.size = 6;
-    const ProblemBlock& block = blocks_[side.block];
-    double* Y = Y_.data() + std::size_t{36} * count_ + (sign > 0 ? 0 : 18);
-    for (int j = 0; j < 3; ++j) {
-      const Vec3 axis = e.col(j), turn = block.C.transpose() * r.cross(axis);
-      for (int i = 0; i < 3; ++i) {
-        Y[3 * i + j] = planar_ && i == 2 ? 0.0 : sign * block.root_inv_mass * axis[i];
-        Y[3 * (i + 3) + j] = sign * turn[i];
-      }
-    }
-    side.Y = Y;
+    if (k.inv_mass > 0) add_body_side(k, b, sign, p_WC, e, side);
     return true;
   }
   const std::uint32_t robot = tick.model.joints[tick.model.bodies[b].joint].robot;
@@ -139,7 +144,7 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
     return;
   }
   ProblemContact& contact = contacts_[count_];
-  const Mat3 e = frame(m.nhat_BA_W);
+  const Mat3 e = frame(m.nhat_BA_W, planar_);
   Vec3 free = Vec3::Zero();
   if (!add_side(tick, sweeps, m.body_a, 1, at.p_WC, e, contact.side[0], free) ||
       !add_side(tick, sweeps, m.body_b, -1, at.p_WC, e, contact.side[1], free)) {
@@ -164,6 +169,7 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
   contact.mu = slides ? surface.friction.mu_dynamic : std::max(surface.friction.mu_static, surface.friction.mu_dynamic);
   contact.lo = contact.hi = contact.compliance = contact.bound = 0;
   contact.law = ContactLaw::cone;
+  contact.stops = true;
   contact.slip = Eigen::Vector2d::UnitX();
   contact.manifold = manifold, contact.point = point;
   ++count_;
@@ -236,6 +242,27 @@ void ContactProblem::build(const Tick& tick, const State& state, const RobotSwee
   for (std::uint32_t i = 0; i < block_of_robot_.size(); ++i) {
     if (block_of_robot_[i] != kNone) add_joint_rows(tick, sweeps[i], i);
   }
+}
+
+void ContactProblem::clear() noexcept {
+  count_ = block_count_ = half_size_ = dropped_ = link_contacts_ = robot_dropped_ = 0;
+  std::fill(block_of_body_.begin(), block_of_body_.end(), kNone);
+}
+
+ProblemContact* ContactProblem::add(const BodyKinematics* bodies, BodyIndex body_a, BodyIndex body_b, const Vec3& p_WC,
+                                    const Mat3& e, const Vec3& b) noexcept {
+  if (bodies[body_a].inv_mass == 0 && bodies[body_b].inv_mass == 0) return nullptr;
+  if (count_ * std::size_t{36} >= Y_.size()) {
+    ++dropped_;
+    return nullptr;
+  }
+  ProblemContact& contact = contacts_[count_];
+  contact = {};
+  if (bodies[body_a].inv_mass > 0) add_body_side(bodies[body_a], body_a, 1, p_WC, e, contact.side[0]);
+  if (bodies[body_b].inv_mass > 0) add_body_side(bodies[body_b], body_b, -1, p_WC, e, contact.side[1]);
+  contact.b = b;
+  ++count_;
+  return &contact;
 }
 
 void ContactProblem::take(const ContactProblem& from, std::span<const std::uint32_t> chosen) noexcept {

@@ -51,6 +51,7 @@ struct ProblemContact {
   ContactLaw law = ContactLaw::cone;
   Eigen::Vector2d slip = Eigen::Vector2d::UnitX();  // unit, along t1, t2
   double bound = 0;                                 // [N s]
+  bool stops = true;  // sliding: comes to rest where c turns its slip round; false: c is no velocity
   double lo = 0, hi = 0, compliance = 0;  // of a row; compliance >= 0: velocity that a unit impulse takes off it
   // Where it came from.
   std::uint32_t manifold = kNone, point = 0;  // point: index in the ContactSet. kNone: a joint's row
@@ -91,6 +92,13 @@ class ContactProblem {
   // this.
   void take(const ContactProblem& from, std::span<const std::uint32_t> chosen) noexcept;
 
+  // Filled contact by contact instead of by build(): free bodies at poses that need not be the tick's, no robots.
+  void clear() noexcept;
+  // Bodies with their inverse inertias at the poses meant; e: frame(). b: velocity or acceleration without p, along e.
+  // A cone contact without friction; null: neither body moves, or there is no room left (dropped()).
+  ProblemContact* add(const BodyKinematics* bodies, BodyIndex body_a, BodyIndex body_b, const Vec3& p_WC, const Mat3& e,
+                      const Vec3& b) noexcept;
+
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] const ProblemContact& contact(std::uint32_t i) const noexcept { return contacts_[i]; }
   [[nodiscard]] ProblemContact& contact(std::uint32_t i) noexcept { return contacts_[i]; }
@@ -100,11 +108,14 @@ class ContactProblem {
   [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }
   [[nodiscard]] std::uint32_t robot_contacts_dropped() const noexcept { return robot_dropped_; }
 
-  // Columns n, t1, t2 of a manifold's contact frame, in W.
-  static Mat3 frame(const Vec3& nhat_BA_W) noexcept;
+  // Columns n, t1, t2 of a manifold's contact frame, in W. In a planar world t1 lies in the plane, so that a pyramid of
+  // friction has a corner where alone friction can act.
+  static Mat3 frame(const Vec3& nhat_BA_W, bool planar) noexcept;
 
  private:
-  std::uint32_t body_block(const Tick& tick, BodyIndex b) noexcept;
+  std::uint32_t body_block(const BodyKinematics& k, BodyIndex b) noexcept;
+  void add_body_side(const BodyKinematics& k, BodyIndex b, double sign, const Vec3& p_WC, const Mat3& e,
+                     ProblemSide& side) noexcept;
   bool add_side(const Tick& tick, const RobotSweep* sweeps, BodyIndex b, double sign, const Vec3& p_WC, const Mat3& e,
                 ProblemSide& side, Vec3& free) noexcept;
   void add_contact(const Tick& tick, const State& state, const RobotSweep* sweeps, const ContactRule& rule,

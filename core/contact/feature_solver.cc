@@ -271,7 +271,10 @@ bool FeatureSolver::solve_island(const GroupedContacts& all, const Island& islan
   };
   mixes_ = 0;
   restart();
-  if (lcp_first ? by_lcp(all, island) : descend(all, island)) return true;
+  if (lcp_first ? by_lcp(all, island) : descend(all, island)) {
+    report.fallbacks += step_.fallbacks > 0 ? 1 : 0;
+    return true;
+  }
   ++report.fallbacks;
   restart();
   if (lcp_first ? descend(all, island) : by_lcp(all, island)) return true;

@@ -28,7 +28,8 @@ class FeatureSolver {
 
   // p: guess in, impulses out, also of contacts that are not chosen (zero). u: half velocities of all, out. printed:
   // the X-constraints count, and groups of Kind::repaired are the fallback; else all groups given are satisfied.
-  // fallbacks: islands that the first method did not solve; failures: those that none did.
+  // fallbacks: islands that the first method did not solve, or whose last convex problem took a fallback of its own;
+  // failures: those that none did.
   SolverReport solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions, ContactSolver& solver,
                      Vec3* p, double* u) noexcept;
   // Contacts that push, of the last solve, one for each group (kNoContact: none).

@@ -168,6 +168,7 @@ bool LcpForces::stop_turned(const Job& job, bool all) noexcept {
     if (contact.rows == 1 || contact.law != ContactLaw::sliding) continue;
     const Vec3 c = velocity(job.problem, contact, job.u) + contact.b;
     const double slip = contact.slip.dot(c.tail<2>());
+    if (!all && !contact.stops) continue;
     if (!all && (job.p[i][0] <= 0 || slip >= -kTurned * contact.b.cwiseAbs().maxCoeff())) continue;
     contact.law = all ? ContactLaw::cone : ContactLaw::stopping;
     any = true;

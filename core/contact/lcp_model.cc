@@ -17,7 +17,13 @@ constexpr double kSoon = 2;
 }  // namespace
 
 LcpModel::LcpModel(const Model& model, const Limits& limits)
-    : TimeStepper(model, limits), forces_(model, limits), y_(u_.size()), u_drift_(u_.size()) {}
+    : TimeStepper(model, limits), forces_(model, limits), y_(u_.size()), u_drift_(u_.size()) {
+  if (model.robots.empty()) exact_ = std::make_unique<ExactStepper>(model, limits);
+}
+
+bool LcpModel::finds_again(const Model& model, const Parameters& parameters) const noexcept {
+  return parameters.lcp_stepper == LcpStepper::exact && model.robots.empty();
+}
 
 bool LcpModel::bias(const ContactStart& s, double& out) const noexcept {
   out = std::max(0.0, s.gap) / s.h;
@@ -35,7 +41,7 @@ void LcpModel::set_laws(const Tick& tick, const State& state, const LcpCollision
     const double gap = -tick.contacts.points[contact.point].depth;
     const double later = gap + late_closing(tick, collisions, m, p_WC);
     contact.b[0] += (std::max(0.0, later) - std::max(0.0, gap)) / tick.h;
-    const Vec3 v = ContactProblem::frame(m.nhat_BA_W).transpose() *
+    const Vec3 v = ContactProblem::frame(m.nhat_BA_W, tick.model.planar).transpose() *
                    (point_velocity(state, tick.kinematics.bodies[m.body_a], m.body_a, p_WC) -
                     point_velocity(state, tick.kinematics.bodies[m.body_b], m.body_b, p_WC));
     if (friction == LcpFriction::none) contact.mu = 0;
@@ -54,6 +60,19 @@ void LcpModel::set_laws(const Tick& tick, const State& state, const LcpCollision
 
 StepReport LcpModel::advance(const Tick& tick, State& state) noexcept {
   StepReport report;
+  if (tick.finder == nullptr || !finds_again(tick.model, tick.parameters)) {
+    advance_fixed(tick, state, report);
+    return report;
+  }
+  const double left = exact_->advance(tick, state, report);
+  if (left == 0) return report;
+  Tick rest = tick;
+  rest.h = left;
+  advance_fixed(rest, state, report);
+  return report;
+}
+
+void LcpModel::advance_fixed(const Tick& tick, State& state, StepReport& report) noexcept {
   auto* sweeps = tick.arena.take<RobotSweep>(tick.kinematics.robots.size());
   prescribe_velocities(tick.model, state.time, tick.h, state);
   const LcpCollisions collisions = tactus::collide(tick, state, report);
@@ -65,11 +84,11 @@ StepReport LcpModel::advance(const Tick& tick, State& state) noexcept {
   set_laws(tick, state, collisions);
   const LcpReport solved = forces_.solve(problem_, tick.parameters.lcp_method, p_.data(), u_.data());
   report.solver_failures += solved.failures;
-  report.solver_fallbacks = solved.fallbacks;
-  report.solver_iterations = solved.iterations;
-  report.solver_residual = solved.residual;
-  report.inconsistent = solved.inconsistent;
-  report.indeterminate = solved.indeterminate;
+  report.solver_fallbacks += solved.fallbacks;
+  report.solver_iterations += solved.iterations;
+  report.solver_residual = std::max(report.solver_residual, solved.residual);
+  report.inconsistent += solved.inconsistent;
+  report.indeterminate += solved.indeterminate;
   remember(tick, state);
   find_drift(tick, problem_, u_.data(), y_.data(), u_drift_.data());
   move_bodies(tick, state);
@@ -77,7 +96,6 @@ StepReport LcpModel::advance(const Tick& tick, State& state) noexcept {
   move_late(tick, collisions, state);
   move_by_drift(tick, problem_, u_drift_.data(), state);
   update_links(tick.model, tick.kinematics, state);
-  return report;
 }
 
 std::unique_ptr<ContactModel> make_lcp(const Model& model, const Limits& limits) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/contact/exact_stepper.h"
 #include "core/contact/lcp_forces.h"
 #include "core/contact/lcp_impact.h"
 #include "core/contact/time_stepper.h"
@@ -22,14 +23,18 @@ class LcpModel final : public TimeStepper {
  public:
   LcpModel(const Model& model, const Limits& limits);
   StepReport advance(const Tick& tick, State& state) noexcept override;
+  // With Parameters::lcp_stepper = exact, and no robots: exact_stepper.h.
+  [[nodiscard]] bool finds_again(const Model& model, const Parameters& parameters) const noexcept override;
   [[nodiscard]] ContactModelKind kind() const noexcept override { return ContactModelKind::lcp; }
 
  private:
+  void advance_fixed(const Tick& tick, State& state, StepReport& report) noexcept;
   [[nodiscard]] bool bias(const ContactStart& start, double& out) const noexcept override;
   void set_laws(const Tick& tick, const State& state, const LcpCollisions& collisions) noexcept;
 
   LcpForces forces_;
   std::vector<double> y_, u_drift_;
+  std::unique_ptr<ExactStepper> exact_;  // null where there are robots
 };
 
 std::unique_ptr<ContactModel> make_lcp(const Model& model, const Limits& limits);

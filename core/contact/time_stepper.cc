@@ -120,7 +120,7 @@ void TimeStepper::move_bodies(const Tick& tick, State& state) noexcept {
     const ProblemContact& contact = problem_.contact(i);
     if (contact.manifold == kNone) continue;
     const Manifold& m = tick.contacts.manifolds[contact.manifold];
-    const Vec3 f = ContactProblem::frame(m.nhat_BA_W) * p_[i] / tick.h;
+    const Vec3 f = ContactProblem::frame(m.nhat_BA_W, tick.model.planar) * p_[i] / tick.h;
     const Vec3& p_WC = tick.contacts.points[contact.point].p_WC;
     tick.contact_force[contact.point].force = f;
     force_[m.body_a].force += f;

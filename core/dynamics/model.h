@@ -138,6 +138,10 @@ enum class ForceMethod : std::uint8_t {
   qp          // the convex program; not for Coulomb's law
 };
 enum class LcpDrift : std::uint8_t { penalty, off };  // what becomes of overlap
+enum class LcpStepper : std::uint8_t {
+  fixed,  // one evaluation of forces a step, contacts to first order
+  exact   // contact/exact_stepper.h: from one discontinuity to the next; scenes with robots: as fixed
+};
 
 // Set at run time too (World::set_parameter).
 struct Parameters {
@@ -156,6 +160,7 @@ struct Parameters {
   LcpFriction lcp_friction = LcpFriction::coulomb;
   ForceMethod lcp_method = ForceMethod::automatic;
   LcpDrift lcp_drift = LcpDrift::penalty;
+  LcpStepper lcp_stepper = LcpStepper::fixed;
   double contact_margin = 1e-4;  // automatic gains: a pair that touched is seen across a gap up to this [m]
 };
 
@@ -176,6 +181,7 @@ struct Model {
   std::vector<SurfacePair> surface_pairs;  // materials x materials, symmetric
   std::vector<std::unique_ptr<ConvexHull>> hulls;
   std::vector<std::shared_ptr<const TriangleMesh>> meshes;  // each once, whatever number of shapes are made of it
+  std::vector<std::shared_ptr<const SmoothSurface>> smooth_surfaces;  // likewise
   std::vector<std::string> notes;  // what the loader has to say to the user: odd sizes, repairs
   std::vector<std::pair<BodyIndex, BodyIndex>> no_collision;  // a < b, sorted
   std::vector<Joint> joints;                                  // robot after robot

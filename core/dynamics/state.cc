@@ -94,6 +94,11 @@ std::uint64_t state_hash(const State& state) noexcept {
     for (int i = 0; i < 3; ++i) h.number(r.witness.axis_A[i]);
     h.word((static_cast<std::uint64_t>(static_cast<std::uint32_t>(r.witness.feature_a)) << 32) |
            static_cast<std::uint32_t>(r.witness.feature_b));
+    const Witness& w = r.witness;  // points of smooth pairs only: the others hash as before there were any
+    if (!w.point_a.isZero(0) || !w.point_b.isZero(0) || !w.step_a.isZero(0) || !w.step_b.isZero(0)) {
+      for (const Vec3* p : {&w.point_a, &w.point_b, &w.step_a, &w.step_b})
+        h.number(p->x()), h.number(p->y()), h.number(p->z());
+    }
     for (const double x : r.model) h.number(x);
   }
   return h.value();

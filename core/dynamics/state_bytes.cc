@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540005ULL;  // "TACTST", version 5
+constexpr std::uint64_t kLayout = 0x54414354'53540006ULL;  // "TACTST", version 6
 
 class Writer {
  public:
@@ -53,6 +53,9 @@ void put_record(const PairRecord& r, Writer& w) {
   w.put(static_cast<std::uint32_t>(r.phase)), w.put(r.age);
   for (int i = 0; i < 3; ++i) w.put(r.witness.axis_A[i]);
   w.put(r.witness.feature_a), w.put(r.witness.feature_b);
+  for (const Vec3* p : {&r.witness.point_a, &r.witness.point_b, &r.witness.step_a, &r.witness.step_b}) {
+    for (int i = 0; i < 3; ++i) w.put((*p)[i]);
+  }
   for (const double x : r.model) w.put(x);
 }
 
@@ -64,6 +67,9 @@ bool get_record(Reader& in, PairRecord& r) {
   r.age = in.get<std::uint32_t>();
   for (int i = 0; i < 3; ++i) r.witness.axis_A[i] = in.number();
   r.witness.feature_a = in.get<std::int32_t>(), r.witness.feature_b = in.get<std::int32_t>();
+  for (Vec3* p : {&r.witness.point_a, &r.witness.point_b, &r.witness.step_a, &r.witness.step_b}) {
+    for (int i = 0; i < 3; ++i) (*p)[i] = in.number();
+  }
   for (double& x : r.model) x = in.number();
   return in.ok() && phase <= static_cast<std::uint32_t>(ContactPhase::resting) && r.key.shape_a < r.key.shape_b;
 }

@@ -7,8 +7,11 @@
 namespace tactus {
 namespace {
 
-constexpr std::array<std::string_view, 7> kShapeWords{"sphere",     "box",    "capsule", "cylinder",
-                                                      "half_space", "convex", "mesh"};
+// Those of ShapeKind up to mesh, then those of SmoothKind.
+constexpr std::array<std::string_view, 13> kShapeWords{
+    "sphere",         "box",   "capsule", "cylinder",   "half_space", "convex", "mesh", "ellipsoid",
+    "superellipsoid", "torus", "quadric", "revolution", "spline"};
+constexpr auto kFirstSmooth = static_cast<std::size_t>(ShapeKind::smooth);
 constexpr std::array<std::string_view, 3> kModeWords{"free", "fixed", "kinematic"};
 
 // Beside the scene file, unless it is absolute.
@@ -58,8 +61,8 @@ void read_convex(StrictTable& table, const SceneBuilder& builder, ShapeSpec& s) 
   }
 }
 
-Shape read_geometry(StrictTable& table) {
-  switch (static_cast<ShapeKind>(table.choice("kind", kShapeWords))) {
+Shape read_geometry(StrictTable& table, ShapeKind kind) {
+  switch (kind) {
     case ShapeKind::sphere:
       return make_sphere(table.number("radius_m", kPositive));
     case ShapeKind::box:
@@ -85,7 +88,11 @@ Shape read_geometry(StrictTable& table) {
 
 ShapeSpec read_shape(StrictTable& table, const SceneBuilder& builder, const Surface& fallback) {
   ShapeSpec s;
-  s.shape = read_geometry(table);
+  const std::size_t word = table.choice("kind", kShapeWords);
+  if (word >= kFirstSmooth)
+    read_smooth(table, static_cast<SmoothKind>(word - kFirstSmooth), s);
+  else
+    s.shape = read_geometry(table, static_cast<ShapeKind>(word));
   if (s.shape.kind == ShapeKind::convex) read_convex(table, builder, s);
   if (s.shape.kind == ShapeKind::mesh) read_mesh(table, builder, s);
   s.X_BS = read_pose(table);

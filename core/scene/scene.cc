@@ -52,7 +52,7 @@ void add_missing_scalar(toml::table& root, const std::string& key) {
         "overlap_relax_speed_m_per_s", "friction_directions", "detection_distance_m"})
     if (key == number && !root.contains(key)) root.insert(key, 0);
   for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title", "lcp_friction",
-                           "lcp_method", "lcp_drift"})
+                           "lcp_method", "lcp_drift", "lcp_stepper"})
     if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
 }
 
@@ -171,12 +171,15 @@ void read_peg(StrictTable& root, Parameters& p) {
 void read_lcp(StrictTable& root, Parameters& p) {
   static constexpr std::array<std::string_view, 3> kFrictions{"coulomb", "lotstedt", "none"};
   static constexpr std::array<std::string_view, 3> kMethods{"auto", "pivoting", "qp"};
-  static constexpr std::array<std::string_view, 2> kDrifts{"penalty", "off"};
+  static constexpr std::array<std::string_view, 2> kDrifts{"penalty", "off"}, kSteppers{"fixed", "exact"};
   p.lcp_friction = static_cast<LcpFriction>(root.choice("lcp_friction", kFrictions, 0));
   p.lcp_method = static_cast<ForceMethod>(root.choice("lcp_method", kMethods, 0));
   p.lcp_drift = static_cast<LcpDrift>(root.choice("lcp_drift", kDrifts, 0));
+  p.lcp_stepper = static_cast<LcpStepper>(root.choice("lcp_stepper", kSteppers, 0));
   if (p.lcp_method == ForceMethod::qp && p.lcp_friction == LcpFriction::coulomb)
     root.fail("lcp_method", "found \"qp\" beside Coulomb's law, expected lcp_friction = \"lotstedt\" or \"none\"");
+  if (p.lcp_stepper == LcpStepper::exact && p.lcp_friction == LcpFriction::lotstedt)
+    root.fail("lcp_stepper", "found \"exact\" beside lcp_friction = \"lotstedt\", expected \"coulomb\" or \"none\"");
 }
 
 void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
@@ -229,7 +232,10 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
     read_generator(table, builder, SceneRandom(builder.model->seed, stream++));
   std::uint64_t robot_stream = 1u << 21;
   for (auto& table : root.tables("robot")) read_robot(table, builder, SceneRandom(builder.model->seed, robot_stream++));
+  if (builder.model->parameters.lcp_stepper == LcpStepper::exact && !builder.model->robots.empty())
+    root.fail("lcp_stepper", "found \"exact\" in a scene with a robot, expected \"fixed\"");
   read_no_collision(root, builder);
+  refuse_meshes_at_smooth(builder, root);
   SceneRun run;
   std::uint64_t push_stream = 1u << 20;
   for (auto& table : root.tables("push"))

@@ -16,6 +16,10 @@ MassProperties from_shapes(const BodySpec& spec, const std::vector<ShapeSpec>& s
   for (const auto& s : shapes) {
     if (s.shape.kind == ShapeKind::half_space)
       source.fail("shape", "found a half_space in a free body, expected a bounded shape: a half-space has no mass");
+    if (s.smooth && s.smooth->cavity())
+      source.fail("shape",
+                  "found a cavity in a free body without inertia_kg_m2, expected that and mass_kg, or a bounded "
+                  "shape: what is around a cavity has no mass of its own");
     double density = s.density.value_or(spec.density.value_or(1.0));
     if (s.mass) density = *s.mass / volume(s.shape);
     const MassProperties part = transformed(mass_properties(s.shape, density), s.X_BS);
@@ -70,7 +74,7 @@ void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
                         " bodies, expected at most as many as the limit says");
 
   BodySpec with_hulls = spec;
-  add_meshes(spec.shapes);
+  add_surfaces(spec.shapes);
   for (auto& s : with_hulls.shapes) {
     if (s.shape.kind != ShapeKind::convex) continue;
     auto hull = std::make_unique<ConvexHull>();
@@ -102,10 +106,19 @@ void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
   add_shapes(with_hulls.shapes, body.p_BBcm, source);
 }
 
-void SceneBuilder::add_meshes(const std::vector<ShapeSpec>& shapes) {
-  for (const auto& s : shapes)
-    if (s.mesh && std::find(model->meshes.begin(), model->meshes.end(), s.mesh) == model->meshes.end())
-      model->meshes.push_back(s.mesh);
+void SceneBuilder::add_surfaces(const std::vector<ShapeSpec>& shapes) {
+  const auto add_once = [](auto& all, const auto& one) {
+    if (one && std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  };
+  for (const auto& s : shapes) {
+    add_once(model->meshes, s.mesh);
+    add_once(model->smooth_surfaces, s.smooth);
+  }
+}
+
+int SceneBuilder::line_of(const std::string& body_name) const {
+  const auto entry = lines_.find(body_name);
+  return entry == lines_.end() ? 0 : entry->second;
 }
 
 BodyIndex SceneBuilder::add_link(const Body& body, const Pose& X_WB, const std::vector<ShapeSpec>& shapes,
@@ -118,7 +131,7 @@ BodyIndex SceneBuilder::add_link(const Body& body, const Pose& X_WB, const std::
   model->bodies.back().shape_count = static_cast<std::uint32_t>(shapes.size());
   model->X_WB0.push_back(X_WB);
   model->V_WB0.emplace_back();
-  add_meshes(shapes);
+  add_surfaces(shapes);
   add_shapes(shapes, body.p_BBcm, source);
   return static_cast<BodyIndex>(model->bodies.size() - 1);
 }

@@ -14,6 +14,7 @@
 #include "core/scene/random.h"
 #include "core/scene/scene.h"
 #include "core/scene/strict_table.h"
+#include "core/shape/smooth_surface.h"
 
 namespace tactus {
 
@@ -28,6 +29,7 @@ struct ShapeSpec {
   Shape shape;               // convex: hull is set when the body is added
   std::vector<Vec3> points;  // convex: the points whose hull it is, in S [m]
   std::shared_ptr<const TriangleMesh> mesh;
+  std::shared_ptr<const SmoothSurface> smooth;
   Pose X_BS;
   std::optional<double> density, mass;  // [kg/m^3], [kg]; at most one
   Surface surface;
@@ -65,6 +67,8 @@ class SceneBuilder {
   [[nodiscard]] std::pair<BodyIndex, Pose> frame(const std::string& name, const StrictTable& source,
                                                  std::string_view key) const;
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
+  // Line of the file in which the body is named; 0: it is no [[body]].
+  [[nodiscard]] int line_of(const std::string& body_name) const;
   // Reading a mesh changes nothing of what has been built.
   [[nodiscard]] MeshLibrary& meshes() const noexcept { return *meshes_; }
 
@@ -72,7 +76,7 @@ class SceneBuilder {
   std::vector<std::string> notes;  // of robots
 
  private:
-  void add_meshes(const std::vector<ShapeSpec>& shapes);
+  void add_surfaces(const std::vector<ShapeSpec>& shapes);
   void add_shapes(const std::vector<ShapeSpec>& shapes, const Vec3& p_BBcm, const StrictTable& source);
 
   Limits limits_;
@@ -89,6 +93,10 @@ Quat yaw_rotation(double yaw);
 // material, group, mask and colour, where not given as in fallback.
 Surface read_surface(StrictTable& table, const SceneBuilder& builder, const Surface& fallback);
 
+// The keys of a smooth kind (config/README.md): the shape and its surface.
+void read_smooth(StrictTable& table, SmoothKind kind, ShapeSpec& spec);
+// No model collides a triangle mesh with a smooth surface: scenes in which two could meet are refused.
+void refuse_meshes_at_smooth(const SceneBuilder& builder, const StrictTable& root);
 // [[material]] and [[material_pair]].
 void read_materials(StrictTable& root, SceneBuilder& builder);
 // One [[body]]; or the [generate.body] of a grid, whose name and pose the generator gives.

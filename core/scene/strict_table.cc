@@ -240,17 +240,26 @@ std::pair<double, double> StrictTable::interval(std::string_view key, Range rang
   return {x[0], x[1]};
 }
 
-std::vector<Vec3> StrictTable::points(std::string_view key) {
-  static const std::string expected = "an array of points [x, y, z] of finite numbers";
-  std::vector<Vec3> out;
+template <typename Point>
+std::vector<Point> StrictTable::points_of(std::string_view key, const std::string& expected) {
+  std::vector<Point> out;
   for (const auto& point : array(key, expected)) {
-    const auto* xyz = point.as_array();
-    if (!xyz || xyz->size() != 3) fail(key, "found " + describe(point) + ", expected " + expected);
-    Vec3 p;
-    for (int i = 0; i < 3; ++i) p[i] = finite((*xyz)[static_cast<std::size_t>(i)], key, kAny, expected);
+    const auto* numbers = point.as_array();
+    Point p;
+    if (!numbers || numbers->size() != static_cast<std::size_t>(p.size()))
+      fail(key, "found " + describe(point) + ", expected " + expected);
+    for (int i = 0; i < p.size(); ++i) p[i] = finite((*numbers)[static_cast<std::size_t>(i)], key, kAny, expected);
     out.push_back(p);
   }
   return out;
+}
+
+std::vector<Vec3> StrictTable::points(std::string_view key) {
+  return points_of<Vec3>(key, "an array of points [x, y, z] of finite numbers");
+}
+
+std::vector<Eigen::Vector2d> StrictTable::planar_points(std::string_view key) {
+  return points_of<Eigen::Vector2d>(key, "an array of points [rho, z] of finite numbers");
 }
 
 std::vector<std::string> StrictTable::texts(std::string_view key, std::size_t min, std::size_t max) {

@@ -70,6 +70,7 @@ class StrictTable {
   // [lo, hi] with lo <= hi.
   std::pair<double, double> interval(std::string_view key, Range range, std::pair<double, double> fallback);
   std::vector<Vec3> points(std::string_view key);
+  std::vector<Eigen::Vector2d> planar_points(std::string_view key);
   std::vector<std::string> texts(std::string_view key, std::size_t min, std::size_t max);
   std::vector<std::pair<std::string, std::string>> name_pairs(std::string_view key);
   StrictTable table(std::string_view key);
@@ -96,6 +97,8 @@ class StrictTable {
   const toml::node& require(std::string_view key, const std::string& expected);
   const toml::node& resolve(const toml::node& node, std::string_view key) const;
   const toml::array& array(std::string_view key, const std::string& expected);
+  template <typename Point>
+  std::vector<Point> points_of(std::string_view key, const std::string& expected);
   double finite(const toml::node& node, std::string_view key, Range range, const std::string& expected) const;
 
   const SceneFile* file_;

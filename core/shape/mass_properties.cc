@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/shape/convex_hull.h"
+#include "core/shape/smooth_surface.h"
 #include "core/shape/triangle_mesh.h"
 
 namespace tactus {
@@ -17,13 +18,7 @@ constexpr double kPi = std::numbers::pi;
 // Volume, first and second moments of a closed polyhedron about a point: sums over the tetrahedra (o, v0, vi,
 // vi+1) of each face. For a tetrahedron with one corner at the origin and the others a, b, c: volume V = det(a,b,c)/6,
 // first moment V (a+b+c)/4, second moment  int x x^T = V/20 (a a^T + b b^T + c c^T + (a+b+c)(a+b+c)^T).
-struct Moments {
-  double volume = 0;
-  Vec3 first = Vec3::Zero();
-  Mat3 second = Mat3::Zero();
-};
-
-void add_tetrahedron(Moments& m, const Vec3& a, const Vec3& b, const Vec3& c) noexcept {
+void add_tetrahedron(SolidMoments& m, const Vec3& a, const Vec3& b, const Vec3& c) noexcept {
   const double v = a.dot(b.cross(c)) / 6.0;
   const Vec3 s = a + b + c;
   m.volume += v;
@@ -31,8 +26,8 @@ void add_tetrahedron(Moments& m, const Vec3& a, const Vec3& b, const Vec3& c) no
   m.second += (v / 20.0) * (a * a.transpose() + b * b.transpose() + c * c.transpose() + s * s.transpose());
 }
 
-Moments hull_moments(const ConvexHull& hull, const Vec3& o) noexcept {
-  Moments m;
+SolidMoments hull_moments(const ConvexHull& hull, const Vec3& o) noexcept {
+  SolidMoments m;
   for (const ConvexHull::Face& face : hull.faces) {
     const std::uint32_t* index = hull.face_vertices.data() + face.first;
     const Vec3 a = hull.vertices[index[0]] - o;
@@ -46,8 +41,8 @@ Moments hull_moments(const ConvexHull& hull, const Vec3& o) noexcept {
 }
 
 // The point need not be inside; the middle of the box keeps what cancels small.
-Moments mesh_moments(const TriangleMesh& mesh, const Vec3& o) noexcept {
-  Moments m;
+SolidMoments mesh_moments(const TriangleMesh& mesh, const Vec3& o) noexcept {
+  SolidMoments m;
   for (const auto& [a, b, c] : mesh.triangles)
     add_tetrahedron(m, mesh.vertices[a] - o, mesh.vertices[b] - o, mesh.vertices[c] - o);
   return m;
@@ -66,7 +61,7 @@ Mat3 point_inertia(const Vec3& p) noexcept {
   return p.squaredNorm() * Mat3::Identity() - p * p.transpose();
 }
 
-MassProperties mass_from(const Moments& m, const Vec3& o, double density) noexcept {
+MassProperties mass_from(const SolidMoments& m, const Vec3& o, double density) noexcept {
   MassProperties out;
   out.mass = density * m.volume;
   const Vec3 r = m.first / m.volume;
@@ -104,7 +99,7 @@ double volume(const Shape& shape) noexcept {
     case ShapeKind::mesh:
       return mesh_moments(*shape.mesh, middle(*shape.mesh)).volume;
     case ShapeKind::smooth:
-      break;
+      return shape.smooth->cavity() ? std::numeric_limits<double>::infinity() : shape.smooth->moments().volume;
   }
   return 0;
 }
@@ -116,6 +111,10 @@ MassProperties mass_properties(const Shape& shape, double density) noexcept {
   if (shape.kind == ShapeKind::mesh) {
     const Vec3 o = middle(*shape.mesh);
     return mass_from(mesh_moments(*shape.mesh, o), o, density);
+  }
+  if (shape.kind == ShapeKind::smooth) {
+    TACTUS_ASSERT(!shape.smooth->cavity());
+    return mass_from(shape.smooth->moments(), shape.smooth->centre(), density);
   }
   MassProperties out;
   out.mass = density * volume(shape);

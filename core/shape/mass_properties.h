@@ -13,10 +13,11 @@ struct MassProperties {
   Mat3 I_SScm = Mat3::Zero();  // about the mass centre, in the axes of S [kg m^2]
 };
 
-// Volume [m^3] of a bounded shape; half_space: infinity.
+// Volume [m^3] of a bounded shape; half_space and smooth cavities: infinity.
 double volume(const Shape& shape) noexcept;
 
-// Closed forms; for a convex polyhedron and a mesh the exact integral over tetrahedra. Not for half_space.
+// Closed forms; for a convex polyhedron and a mesh the exact integral over tetrahedra; smooth surfaces say themselves
+// how exact they are (smooth_shapes.h). Not for half_space and cavities.
 MassProperties mass_properties(const Shape& shape, double density) noexcept;
 
 // The same body seen from another frame: S placed at X_BS in B.

@@ -8,6 +8,7 @@
 
 #include "core/math/spatial.h"
 #include "core/shape/shape.h"
+#include "core/shape/solid_moments.h"
 
 namespace tactus {
 
@@ -32,6 +33,9 @@ struct SurfacePoint {
 struct PatchJet {  // Su x Sv points outwards
   Vec3 S, Su, Sv, Suu, Suv, Svv;
 };
+
+// How the whole surface is laid out: on unit vectors w, or on the unit square (u, v, -) whose opposite sides are one.
+enum class SmoothTopology : std::uint8_t { sphere, torus };
 
 // A point of the coarse mesh that solvers start from.
 struct SurfaceSeed {
@@ -70,8 +74,16 @@ class SmoothSurface {
   // Centre and radius of a ball around the surface, in S [m].
   [[nodiscard]] virtual Vec3 centre() const noexcept = 0;
   [[nodiscard]] virtual double radius() const noexcept = 0;
-  // Axis-aligned bounds of the surface at X_WS: exact, but for splines, whose control points bound them.
+  // Axis-aligned bounds of the surface at X_WS: exact, but for splines: of their box along
+  // the axes of S.
   [[nodiscard]] virtual Aabb bounds(const Frame& X_WS) const noexcept = 0;
+
+  // What loading, drawing and tests need; not for the tick.
+  [[nodiscard]] virtual SmoothTopology topology() const noexcept = 0;
+  // A continuous map of the sphere or torus of topology() onto the surface, one to one.
+  [[nodiscard]] virtual SurfaceSeed at(const Vec3& w) const noexcept = 0;
+  // Of the region within the surface (a cavity's: of the hollow), about centre().
+  [[nodiscard]] virtual SolidMoments moments() const noexcept = 0;
 };
 
 }  // namespace tactus

@@ -52,10 +52,11 @@ std::shared_ptr<const record::FoxgloveScene> drawing(const SceneView& scene) {
   for (BodyIndex b = 0; b < model.bodies.size(); ++b) {
     for (std::uint32_t i = 0; i < model.bodies[b].shape_count; ++i) {
       const Shape& shape = model.shapes[model.bodies[b].first_shape + i].shape;
-      const std::uint32_t triangles = triangle_count(shape);
+      const DrawnShape drawn(shape);
+      const std::uint32_t triangles = drawn.triangles();
       if (triangles == 0 || triangles > kTrianglesInFile) continue;
       v1::Mesh mesh;
-      add_triangles(shape, 0, triangles, mesh);
+      drawn.add(0, triangles, mesh);
       const std::vector<std::uint8_t> bytes = record::stl_of({mesh.corner_m().begin(), mesh.corner_m().end()});
       stl[{b, i}].assign(bytes.begin(), bytes.end());
     }

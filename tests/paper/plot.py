@@ -178,6 +178,29 @@ def against(plt, folder, name, x, series, xlabel, ylabel):
     return fig
 
 
+def force_on_sphere(plt, folder):
+    data = read(folder, "curved_slide")
+    fig, axis = plt.subplots(figsize=(7, 5))
+    axis.plot(data["angle_deg"], data["force_n"], label="lcp, exact stepper")
+    axis.plot(data["angle_deg"], data["closed_form_n"], "--", label="m (g cos a - v^2 / (R + r))")
+    axis.set_xlabel("angle from the top [degrees]")
+    axis.set_ylabel("normal force [N]")
+    axis.legend()
+    return fig
+
+
+def leaving(plt, folder):
+    fig, axis = plt.subplots(figsize=(7, 5))
+    for case, of_case in split(read(folder, "curved_leaving"), "case"):
+        for stepper, rows in split(of_case, "stepper"):
+            axis.loglog(rows["step_s"], [max(float(x), 1e-14) for x in rows["error_deg"]], "o-", label=f"{case}, {stepper}")
+    axis.axhline(0.01, linestyle=":", label="asked for")
+    axis.set_xlabel("step [s]")
+    axis.set_ylabel("error of the leaving angle [degrees]")
+    axis.legend()
+    return fig
+
+
 def models(plt, folder, name, up):
     """Both bodies after one step, a picture for each model of the PEG paper."""
     groups = list(split(read(folder, name), "model"))
@@ -288,6 +311,7 @@ FIGURES = {
         ("peg_overlap_m", "peg"), ("printed_overlap_m", "peg, printed")], "steps in 0.5 s", "deepest overlap [m]"),
     "survey_fig1": particle, "survey_fig2_4": push_and_force, "survey_fig3": bricks, "survey_incline": incline,
     "survey_painleve": painleve, "survey_sliding": sliding,
+    "curved_slide": force_on_sphere, "curved_leaving": leaving,
     "survey_penalty": lambda plt, folder: against(plt, folder, "survey_penalty", "stiffness_n_per_m", [
         ("worst_distance_m", "penalty from lcp")], "stiffness [N/m]", "largest distance [m]"),
     "fig1_3": rocking, "fig4": trapezoid, "fig5": polygon, "fig6": surface, "fig7": block, "fig12": pushes, "popping": popping, "stack_integral": stacks,

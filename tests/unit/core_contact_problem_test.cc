@@ -80,7 +80,7 @@ struct Bench {
     const Manifold& m = manifolds[i];
     const Vec3 v = point_velocity(at, kinematics.bodies[m.body_a], m.body_a, points[i].p_WC) -
                    point_velocity(at, kinematics.bodies[m.body_b], m.body_b, points[i].p_WC);
-    return ContactProblem::frame(m.nhat_BA_W).transpose() * v;
+    return ContactProblem::frame(m.nhat_BA_W, false).transpose() * v;
   }
   // Every block of A = sum Y^T Y against the change of velocity that an impulse makes.
   void check_matrix(const ContactProblem& problem) {
@@ -93,7 +93,7 @@ struct Bench {
         push(problem, problem.contact(j), e, u.data());
         State kicked = state;
         const Manifold& m = manifolds[j];
-        const Vec3 impulse = ContactProblem::frame(m.nhat_BA_W) * e;
+        const Vec3 impulse = ContactProblem::frame(m.nhat_BA_W, false) * e;
         apply_impulse(kinematics, m.body_a, points[j].p_WC, impulse, kicked);
         apply_impulse(kinematics, m.body_b, points[j].p_WC, -impulse, kicked);
         for (std::uint32_t i = 0; i < problem.count(); ++i) {
@@ -131,7 +131,7 @@ TEST_CASE("contact problem: A of free bodies is J M^-1 J^T, block by block; b is
       const Manifold& m = bench.manifolds[i];
       Vec3 free = bench.relative(bench.state, i);
       if (m.body_b == 3) {  // the other falls, this one does not
-        free += ContactProblem::frame(m.nhat_BA_W).transpose() * (bench.model->step * bench.parameters.gravity_W);
+        free += ContactProblem::frame(m.nhat_BA_W, false).transpose() * (bench.model->step * bench.parameters.gravity_W);
       }
       CHECK((problem.contact(i).b - free).norm() <= 1e-12 * (1 + free.norm()));
     }
@@ -207,7 +207,7 @@ TEST_CASE("contact problem: A of n contacts with a robot of m dofs is formed in 
           frame_jacobian(*bench.model, X_WB, manifold.body_a, bench.points[contacts[i].point].p_WC, columns);
       for (std::uint32_t k = 0; k < found; ++k) {
         J.block<3, 1>(row, columns[k].dof - tree.robot().first_v) =
-            ContactProblem::frame(manifold.nhat_BA_W).transpose() * columns[k].linear;
+            ContactProblem::frame(manifold.nhat_BA_W, false).transpose() * columns[k].linear;
       }
       numbers[doubling] += std::size_t{3} * contacts[i].side[0].size;
       CHECK(contacts[i].side[0].size <= m);

@@ -1,0 +1,139 @@
+#include "core/collide/collision_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace tactus {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Predictions aim this part of the tolerance early: chi is then above zero in spite of rounding.
+constexpr double kEarly = 0.5;
+
+bool draws_nearer(const ChiJet& at) noexcept {
+  return at.chi_dot < 0 || (at.chi_dot == 0 && at.chi_ddot < 0);
+}
+
+}  // namespace
+
+double newton_time_to_touch(const ChiJet& at) noexcept {
+  return at.chi_dot < 0 ? -at.chi / at.chi_dot : kNever;
+}
+
+double time_to_touch(const ChiJet& at) noexcept {
+  const double square = at.chi_dot * at.chi_dot - 2 * at.chi_ddot * at.chi;
+  if (square < 0) return newton_time_to_touch(at);
+  const double root = std::sqrt(square);  // of chi' at the touch, whose sign is negative
+  if (at.chi_dot <= 0) {
+    const double sum = root - at.chi_dot;
+    return sum > 0 ? 2 * at.chi / sum : kNever;
+  }
+  return at.chi_ddot < 0 ? (at.chi_dot + root) / -at.chi_ddot : kNever;
+}
+
+CollisionSearch::CollisionSearch(double t0, const ChiJet& at_t0, double t1, const ChiJet& at_t1,
+                                 const CollisionOptions& options) noexcept
+    : options_(options), low_(t0), high_(t1), last_(t0), low_jet_(at_t0), high_jet_(at_t1), last_jet_(at_t0) {
+  TACTUS_ASSERT(t1 >= t0 && options.time_tolerance > 0);
+  start();
+}
+
+void CollisionSearch::start() noexcept {
+  if (!low_jet_.known) return finish(false);
+  if (low_jet_.chi <= 0 && draws_nearer(low_jet_)) return finish(true);
+  if (high_jet_.known && high_jet_.chi > 0) {
+    low_ = high_;
+    low_jet_ = high_jet_;
+    return finish(false);
+  }
+  if (high_jet_.known && std::abs(step_from(high_jet_)) < std::abs(step_from(low_jet_))) {
+    last_ = high_;
+    last_jet_ = high_jet_;
+  }
+  choose();
+}
+
+void CollisionSearch::finish(bool found) noexcept {
+  result_.t = low_;
+  result_.found = found;
+  done_ = true;
+}
+
+double CollisionSearch::step_from(const ChiJet& at) const noexcept {
+  return options_.method == RootMethod::quadratic ? time_to_touch(at) : newton_time_to_touch(at);
+}
+
+// Eq. 21's step from last_, with eq. 20's next term: how chi'' changes between the bracket's ends, where bodies turn.
+double CollisionSearch::corrected(double step) const noexcept {
+  if (options_.method != RootMethod::quadratic || !low_jet_.known || !high_jet_.known || !(high_ > low_)) return step;
+  const double jerk = (high_jet_.chi_ddot - low_jet_.chi_ddot) / (high_ - low_);
+  const ChiJet& at = last_jet_;
+  double s = step;
+  for (int i = 0; i < 3; ++i) {
+    const double rate = at.chi_dot + s * (at.chi_ddot + 0.5 * s * jerk);
+    if (!(rate < 0)) return step;
+    s -= (at.chi + s * (at.chi_dot + s * (0.5 * at.chi_ddot + s * jerk / 6))) / rate;
+  }
+  const double t = last_ + s;
+  return t > low_ && t < high_ ? s : step;
+}
+
+// A time for the touch, or infinity.
+double CollisionSearch::predict() const noexcept {
+  switch (options_.method) {
+    case RootMethod::regula_falsi:
+      if (!high_jet_.known || low_jet_.chi <= 0 || high_jet_.chi >= 0) return kNever;
+      return low_ + (high_ - low_) * (low_jet_.chi / (low_jet_.chi - high_jet_.chi));
+    case RootMethod::bisection:
+      return kNever;
+    default:
+      return last_jet_.known ? last_ + corrected(step_from(last_jet_)) : kNever;
+  }
+}
+
+// Is the touch within the tolerance after low_? By the bracket, or by the rates there.
+bool CollisionSearch::near_touch() const noexcept {
+  const bool touches_at_high = !high_jet_.known || high_jet_.chi <= 0;
+  if (high_ - low_ <= options_.time_tolerance) return touches_at_high;
+  if (low_jet_.chi < 0 || !draws_nearer(low_jet_)) return false;
+  if (low_jet_.chi <= options_.distance_tolerance) return true;
+  if (options_.method == RootMethod::bisection) return false;
+  return step_from(low_jet_) <= options_.time_tolerance;
+}
+
+void CollisionSearch::choose() noexcept {
+  if (near_touch()) {
+    const bool by_bracket = high_ - low_ <= options_.time_tolerance && !high_jet_.known;
+    return finish(!by_bracket);
+  }
+  if (result_.evaluations >= options_.most_evaluations) return finish(false);
+  const double middle = low_ + 0.5 * (high_ - low_);
+  double t = predict() - kEarly * options_.time_tolerance;
+  const double step = std::abs(t - last_);
+  const bool slow = step > 0.5 * step_before_;
+  if (!(t > low_ && t < high_) || slow) t = middle;
+  if (!(t > low_ && t < high_)) return finish(high_jet_.known);  // no number lies between them
+  step_before_ = step_;
+  step_ = std::abs(t - last_);
+  next_ = t;
+}
+
+void CollisionSearch::take(const ChiJet& at_next) noexcept {
+  TACTUS_ASSERT(!done_);
+  ++result_.evaluations;
+  last_ = next_;
+  last_jet_ = at_next;
+  if (at_next.known && at_next.chi >= 0) {
+    low_ = next_;
+    low_jet_ = at_next;
+  } else {
+    high_ = next_;
+    high_jet_ = at_next;
+  }
+  choose();
+}
+
+}  // namespace tactus

@@ -1,0 +1,81 @@
+#include "core/collide/extremal_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/check.h"
+#include "core/collide/extremal_search.h"
+
+namespace tactus {
+
+namespace {
+
+// The remembered point, where its rate says that it is now. Anything that cannot be one is forgotten.
+ExtremalSide advanced(const Shape& shape, const ExtremalSide& side, double dt) noexcept {
+  ExtremalSide out = side;
+  out.p_S += dt * side.p_dot_S;
+  const bool surface = shape.kind == ShapeKind::smooth;
+  const double most = surface ? 4 * (shape.smooth->radius() + std::sqrt(shape.smooth->centre().squaredNorm())) : 1e150;
+  if (!(out.p_S.squaredNorm() < most * most) && !(surface && shape.smooth->parametric())) out.feature = -1;
+  if (!out.p_S.allFinite()) out.feature = -1;
+  return out;
+}
+
+// b smooth; a smooth and not convex only if b is not convex either.
+ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt, ExtremalSide& side_a,
+                  ExtremalSide& side_b) noexcept {
+  const ExtremalSolid solid(a, X_WB.R.transpose() * X_WA.R, X_WB.R.transpose() * (X_WA.p - X_WB.p));
+  ExtremalSearch search(solid, *b.smooth);
+  ExtremalPair out;
+  out.warm = search.warm(advanced(a, side_a, dt), advanced(b, side_b, dt));
+  const bool solved = out.warm || search.cold();
+  out.iterations = search.iterations();
+  if (!solved) {
+    side_a = side_b = ExtremalSide{};
+    return out;
+  }
+  search.remember(side_a, side_b);
+  const ExtremalRoot& root = search.root();
+  out.radius_a = solid.radius();
+  out.nhat_BA_W = X_WB.R * root.n;
+  out.t1_W = X_WB.R * root.t1, out.t2_W = X_WB.R * root.t2;
+  out.pa_W = X_WB * Vec3(root.pa - out.radius_a * root.n);
+  out.pb_W = X_WB * root.pb;
+  out.d = root.d - out.radius_a;
+  out.a = root.a, out.b = root.b;
+  out.conditioning = root.conditioning;
+  out.status = search.fallen_back() ? ExtremalStatus::fallen_back : ExtremalStatus::solved;
+  if (root.conditioning < kLeastConditioning) out.status = ExtremalStatus::ill_conditioned;
+  return out;
+}
+
+// The pair seen from the other side.
+void turn_round(ExtremalPair& pair) noexcept {
+  std::swap(pair.pa_W, pair.pb_W);
+  std::swap(pair.a, pair.b);
+  std::swap(pair.radius_a, pair.radius_b);
+  pair.nhat_BA_W = -pair.nhat_BA_W;
+  std::swap(pair.t1_W, pair.t2_W);
+  for (ExtremalForm* form : {&pair.a, &pair.b}) {
+    form->h11 = -form->h11, form->h12 = -form->h12, form->h22 = -form->h22;
+    if (form->dim == 2) std::swap(form->h11, form->h22);
+    std::swap(form->tx, form->ty);
+  }
+}
+
+}  // namespace
+
+ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt,
+                             ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
+  const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
+  TACTUS_ASSERT(smooth_a || smooth_b);
+  if (smooth_b && !(smooth_a && !a.smooth->convex() && b.smooth->convex())) {
+    return find(a, X_WA, b, X_WB, dt, side_a, side_b);
+  }
+  ExtremalPair pair = find(b, X_WB, a, X_WA, dt, side_b, side_a);
+  turn_round(pair);
+  return pair;
+}
+
+}  // namespace tactus

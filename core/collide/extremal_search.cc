@@ -1,0 +1,263 @@
+#include "core/collide/extremal_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/collide/closest_cores.h"
+
+namespace tactus {
+
+namespace {
+
+// Newton's steps from a remembered point, and from a start that a search found.
+constexpr std::uint32_t kWarmSteps = 10, kColdSteps = 40;
+constexpr int kMostFeatures = 24;
+// An overlap of convex solids below this part of both is the least one wherever the search for it began: across every
+// other direction the lens that they share is wider.
+constexpr double kShallow = 0.05;
+// Nearer than this part of their size, the nearest points of two solids give no direction.
+constexpr double kTouching = 1e-5;
+// Vertices this much nearer to B than the best, of the size, make an edge or a face of it.
+constexpr double kLevel = 1e-4;
+
+Vec3 support_solid(const void* solid, const Vec3& d) noexcept {
+  return static_cast<const ExtremalSolid*>(solid)->support(d);
+}
+Vec3 support_surface(const void* surface, const Vec3& d) noexcept {
+  return static_cast<const SmoothSurface*>(surface)->support(d);
+}
+
+}  // namespace
+
+void ExtremalSearch::Starts::add(const Start& start) noexcept {
+  if (count == kStarts && start.value <= best[count - 1].value) return;
+  int i = count < kStarts ? count++ : count - 1;
+  for (; i > 0 && best[i - 1].value < start.value; --i) best[i] = best[i - 1];
+  best[i] = start;
+}
+
+ExtremalSearch::ExtremalSearch(const ExtremalSolid& a, const SmoothSurface& b) noexcept
+    : a_(a),
+      b_(b),
+      scale_(a.bounded() ? std::min(a.size(), b.radius()) : b.radius()),
+      convex_(b.convex() && (a.surface() == nullptr || a.surface()->convex())) {
+  on_b_.set_surface(b, Mat3::Identity(), Vec3::Zero());
+}
+
+double ExtremalSearch::gap_along(const Vec3& n) const noexcept {
+  return n.dot(a_.support(-n) - support_b(n));
+}
+
+bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept {
+  Vec3 from = start;
+  for (int i = 0; i < kMostFeatures; ++i) {
+    a_.set(feature, from, on_a_);
+    const bool solved = solve_extremal(on_a_, on_b_, scale_, most, root_);
+    iterations_ += root_.iterations;
+    if (!solved) return false;
+    const std::int32_t next = a_.next(feature, root_);
+    if (next == feature) {
+      feature_ = feature;
+      return true;
+    }
+    from = root_.pa;
+    feature = next;
+  }
+  return false;
+}
+
+// Is a root that was found near a remembered one the pair's, whatever was remembered?
+bool ExtremalSearch::sure() const noexcept {
+  if (!root_.least || !convex_) return false;
+  const double d = root_.d - a_.radius();
+  if (d >= 0 || !a_.bounded()) return true;
+  return -d <= kShallow * std::min(smallest_size(a_.shape()), smallest_half_width(b_));
+}
+
+bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
+  if (!convex_ || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0)
+    return false;
+  on_b_.place(side_b);
+  if (a_.surface() != nullptr) {
+    a_.set(0, Vec3::Zero(), on_a_);
+    on_a_.place(side_a);
+  }
+  const Vec3 start = a_.bounded() && a_.surface() == nullptr ? a_.from_own(side_a.p_S) : Vec3(Vec3::Zero());
+  return walk(a_.surface() ? 0 : side_a.feature, start, kWarmSteps) && sure();
+}
+
+void ExtremalSearch::remember(ExtremalSide& side_a, ExtremalSide& side_b) const noexcept {
+  on_b_.remember(side_b);
+  if (a_.surface() != nullptr) {
+    on_a_.remember(side_a);
+  } else {
+    side_a.p_S = a_.to_own(root_.pa);
+    side_a.feature = feature_;
+  }
+  side_a.p_dot_S.setZero(), side_b.p_dot_S.setZero();
+}
+
+// Both sides where they are farthest against n, then Newton.
+bool ExtremalSearch::start_at(const Start& start) noexcept {
+  std::int32_t feature = 0;
+  Vec3 from = a_.centre();
+  if (a_.surface() != nullptr) {
+    a_.set(0, from, on_a_);
+    if (start.seed_a != nullptr) {
+      on_a_.place(*start.seed_a);
+    } else {
+      on_a_.place_towards(-start.n);
+    }
+  } else if (a_.bounded()) {
+    feature = a_.towards(-start.n, kLevel * a_.size());
+    from = a_.support(-start.n);
+  }
+  if (start.seed != nullptr) {
+    on_b_.place(*start.seed);
+  } else {
+    on_b_.place_towards(start.n);
+  }
+  return walk(feature, from, kColdSteps);
+}
+
+bool ExtremalSearch::cold() noexcept {
+  if (!a_.bounded()) return cold_plane();
+  if (!convex_) return cold_seeds();
+  return cold_apart() || cold_overlap();
+}
+
+// The lowest point over a plane: of a surface that is not convex, of its hull, where it is the surface's own.
+bool ExtremalSearch::cold_plane() noexcept {
+  if (b_.cavity()) return false;
+  const Vec3 n = -a_.face_normal(0);
+  if (start_at({n, 0, nullptr, nullptr})) return true;
+  return fall_back(n);
+}
+
+bool ExtremalSearch::cold_apart() noexcept {
+  Vec3 n;
+  const double gap = closest_convex({support_solid, &a_}, {support_surface, &b_}, a_.centre() - b_.centre(), 1e-7, n);
+  if (gap <= kTouching * scale_) return false;
+  if (start_at({n, 0, nullptr, nullptr}) && root_.d > 0) return true;
+  ascend(n, 200);
+  if (start_at({n, 0, nullptr, nullptr}) && root_.d > 0) return true;
+  return fall_back(n);
+}
+
+// Steps along the gradient of the gap along n, which is pa - pb in the tangent plane, of Barzilai & Borwein's (1988)
+// length; the best direction is kept.
+void ExtremalSearch::ascend(Vec3& n, int steps) const noexcept {
+  Vec3 best_n = n, x = n, last_x = n, last_g = Vec3::Zero();
+  double best = -std::numeric_limits<double>::infinity();
+  for (int i = 0; i < steps; ++i) {
+    const Vec3 w = a_.support(-x) - support_b(x);
+    const double value = x.dot(w);
+    const Vec3 g = w - value * x;
+    if (value > best) best = value, best_n = x;
+    if (g.squaredNorm() <= 1e-24 * scale_ * scale_) break;
+    double length = 0.3 / scale_;
+    if (i > 0) {
+      const Vec3 dx = x - last_x, dg = g - last_g;
+      const double bent = -dx.dot(dg);
+      if (bent > 0) length = std::min(dx.squaredNorm() / bent, 1.0 / std::sqrt(g.squaredNorm()));
+    }
+    last_x = x, last_g = g;
+    x = (x + length * g).normalized();
+  }
+  n = best_n;
+}
+
+// The same where faces and edges make the gap a function with kinks: neighbours of n at shrinking distances, in
+// directions that turn by a little more than a right angle so that none of a ridge's is left out.
+void ExtremalSearch::climb(Vec3& n) const noexcept {
+  double best = gap_along(n), c = 1, s = 0;
+  for (double step = 0.3; step > 1e-9;) {
+    Vec3 t1, t2;
+    tangent_basis(n, t1, t2);
+    bool better = false;
+    for (int i = 0; i < 12 && !better; ++i) {
+      const Vec3 trial = (n + step * (c * t1 + s * t2)).normalized();
+      const double value = gap_along(trial), turned = -0.28 * c - 0.96 * s;
+      s = 0.96 * c - 0.28 * s, c = turned;
+      if (value <= best) continue;
+      best = value;
+      n = trial;
+      better = true;
+    }
+    if (!better) step *= 0.5;
+  }
+}
+
+// What the supports along n say, when Newton's method found nothing: the gap along n is one that they have, only maybe
+// not the largest, and the points may lie apart along the contact where both fit each other.
+bool ExtremalSearch::fall_back(const Vec3& n) noexcept {
+  fallen_back_ = true;
+  feature_ = 0;
+  if (a_.surface() != nullptr) {
+    a_.set(0, Vec3::Zero(), on_a_);
+    on_a_.place_towards(-n);
+  } else {
+    feature_ = a_.bounded() ? a_.towards(-n, 1e-6 * a_.size()) : 0;
+    a_.set(feature_, a_.bounded() ? a_.support(-n) : Vec3(Vec3::Zero()), on_a_);
+  }
+  on_b_.place_towards(n);
+  describe_extremal(on_a_, on_b_, scale_, root_);
+  if (!a_.bounded()) return std::isfinite(root_.d);
+  root_.d = gap_along(n);
+  root_.pa = root_.pb + root_.d * root_.n;
+  return std::isfinite(root_.d);
+}
+
+// The least overlap over directions: faces' normals, where they have any, and the seeds'; the most promising climb.
+bool ExtremalSearch::cold_overlap() noexcept {
+  Starts starts;
+  const auto add = [&](const Vec3& n) { starts.add({n, gap_along(n), nullptr, nullptr}); };
+  const Vec3 between = a_.centre() - b_.centre();
+  if (between.squaredNorm() > 1e-24 * scale_ * scale_) add(between.normalized());
+  for (int f = 0; f < a_.faces(); ++f) add(-a_.face_normal(f));
+  for (int e = 0; e < a_.edges(); ++e) add(-a_.edge_normal(e));
+  for (const SurfaceSeed& seed : b_.seeds()) add(seed.n_S);
+  if (a_.surface() != nullptr) {
+    for (const SurfaceSeed& seed : a_.surface()->seeds()) add(-a_.turned(seed.n_S));
+  }
+  ExtremalSearch best(a_, b_);
+  bool any = false;
+  for (int i = 0; i < starts.count; ++i) {
+    Start start = starts.best[i];
+    bool found = start_at(start) && root_.least;
+    if (!found || root_.d < start.value - 1e-12 * scale_) {
+      ascend(start.n, 60);
+      found = start_at(start) && root_.least;
+    }
+    if (!found || (any && root_.d <= best.root_.d)) continue;
+    any = true;
+    best.root_ = root_;
+    best.on_a_ = on_a_, best.on_b_ = on_b_;
+    best.feature_ = feature_;
+  }
+  Vec3 n = starts.best[0].n;
+  if (a_.faces() > 0) {
+    // Kinks hide maxima from Newton's method: the best starts climb without it, too.
+    double most = -std::numeric_limits<double>::infinity();
+    for (int i = 0; i < std::min(starts.count, 3); ++i) {
+      Vec3 top = starts.best[i].n;
+      climb(top);
+      const double value = gap_along(top);
+      if (value > most) most = value, n = top;
+    }
+    if (!any || best.root_.d < most - 1e-9 * scale_) {
+      if (start_at({n, 0, nullptr, nullptr}) && root_.least && root_.d >= most - 1e-9 * scale_) return true;
+      return fall_back(n);
+    }
+  }
+  if (!any) {
+    ascend(n, 200);
+    return fall_back(n);
+  }
+  root_ = best.root_;
+  on_a_ = best.on_a_, on_b_ = best.on_b_;
+  feature_ = best.feature_;
+  return true;
+}
+
+}  // namespace tactus

@@ -1,0 +1,64 @@
+// The search for a pair's extremal points: from what is remembered, and from nothing. Work frame: that of the smooth
+// surface B; A is a solid of any kind but mesh.
+#pragma once
+
+#include "core/collide/extremal_solid.h"
+
+namespace tactus {
+
+class ExtremalSearch {
+ public:
+  ExtremalSearch(const ExtremalSolid& a, const SmoothSurface& b) noexcept;
+
+  // From the remembered points. False: no root there, or not one that is certain to be the pair's.
+  bool warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept;
+  // From nothing. False: not solved.
+  bool cold() noexcept;
+
+  [[nodiscard]] const ExtremalRoot& root() const noexcept { return root_; }
+  [[nodiscard]] bool fallen_back() const noexcept { return fallen_back_; }
+  [[nodiscard]] std::uint32_t iterations() const noexcept { return iterations_; }
+  void remember(ExtremalSide& side_a, ExtremalSide& side_b) const noexcept;
+
+ private:
+  struct Start {
+    Vec3 n = Vec3::Zero();              // from B into A
+    double value = 0;                   // larger is better
+    const SurfaceSeed* seed = nullptr;  // where on B; none: the farthest along n
+    const SurfaceSeed* seed_a = nullptr;
+  };
+  static constexpr int kStarts = 6;
+  struct Starts {
+    Start best[kStarts];
+    int count = 0;
+    void add(const Start& start) noexcept;
+  };
+
+  [[nodiscard]] Vec3 support_b(const Vec3& d) const noexcept { return b_.support(d); }
+  [[nodiscard]] double gap_along(const Vec3& n) const noexcept;
+  // Newton's method, from feature to feature until one holds its root.
+  bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept;
+  bool start_at(const Start& start) noexcept;
+  [[nodiscard]] bool sure() const noexcept;
+  bool cold_plane() noexcept;
+  bool cold_apart() noexcept;
+  bool cold_overlap() noexcept;
+  bool cold_seeds() noexcept;
+  void seed_starts(Starts& starts) const noexcept;
+  void ascend(Vec3& n, int steps) const noexcept;
+  void climb(Vec3& n) const noexcept;
+  bool fall_back(const Vec3& n) noexcept;
+  [[nodiscard]] bool overlaps_there() const noexcept;
+
+  const ExtremalSolid& a_;
+  const SmoothSurface& b_;
+  double scale_;
+  bool convex_;
+  ExtremalFeature on_a_, on_b_;
+  std::int32_t feature_ = -1;
+  ExtremalRoot root_;
+  bool fallen_back_ = false;
+  std::uint32_t iterations_ = 0;
+};
+
+}  // namespace tactus

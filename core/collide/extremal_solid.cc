@@ -1,0 +1,232 @@
+#include "core/collide/extremal_solid.h"
+
+#include <cmath>
+
+#include "core/check.h"
+
+namespace tactus {
+
+namespace {
+
+// A root may pass its feature's border by this much of the solid's size: neighbours would else hand it back and forth.
+constexpr double kBorder = 1e-10;
+
+enum CylinderPart : std::int32_t { kCapUp = 0, kCapDown = 1, kRimUp = 2, kRimDown = 3, kMantle = 4 };
+
+double size_of(const Shape& shape) noexcept {
+  switch (shape.kind) {
+    case ShapeKind::box:
+      return std::sqrt(shape.half_S.squaredNorm());
+    case ShapeKind::capsule:
+    case ShapeKind::cylinder:
+      return shape.radius + shape.half_length;
+    case ShapeKind::convex:
+      return shape.hull->radius;
+    case ShapeKind::smooth:
+      return shape.smooth->radius();
+    default:
+      return shape.radius;
+  }
+}
+
+}  // namespace
+
+ExtremalSolid::ExtremalSolid(const Shape& shape, const Mat3& R, const Vec3& p) noexcept
+    : shape_(shape), centre_(p), size_(size_of(shape)) {
+  core_.R = R, core_.p = p;
+  switch (shape.kind) {
+    case ShapeKind::capsule:
+      radius_ = shape.radius;
+      [[fallthrough]];
+    case ShapeKind::box:
+    case ShapeKind::convex:
+      core_ = make_core(shape, R, p, storage_);
+      features_ = core_.vertex_count + core_.edge_count + core_.face_count;
+      if (shape.kind == ShapeKind::convex) centre_ = R * shape.hull->centroid + p;
+      break;
+    case ShapeKind::cylinder:
+      core_ = make_core(shape, R, p, storage_);
+      features_ = 5;
+      break;
+    case ShapeKind::sphere:
+      radius_ = shape.radius;
+      break;
+    case ShapeKind::smooth:
+      centre_ = R * shape.smooth->centre() + p;
+      break;
+    case ShapeKind::half_space:
+    case ShapeKind::mesh:
+      TACTUS_ASSERT(shape.kind != ShapeKind::mesh);
+      break;
+  }
+}
+
+int ExtremalSolid::faces() const noexcept {
+  if (shape_.kind == ShapeKind::half_space) return 1;
+  return shape_.kind == ShapeKind::cylinder ? 2 : core_.face_count;
+}
+
+Vec3 ExtremalSolid::face_normal(int face) const noexcept {
+  if (shape_.kind == ShapeKind::half_space) return core_.R.col(2);
+  if (shape_.kind == ShapeKind::cylinder) return (face == kCapUp ? 1.0 : -1.0) * core_.R.col(2);
+  return core_.R * core_.faces[face].nhat;
+}
+
+Vec3 ExtremalSolid::edge_normal(int e) const noexcept {
+  const ConvexHull::Edge& edge = core_.edges[e];
+  return core_.R * (core_.faces[edge.face_left].nhat + core_.faces[edge.face_right].nhat).normalized();
+}
+
+std::int32_t ExtremalSolid::face_feature(int face) const noexcept {
+  return core_.vertices != nullptr ? core_.vertex_count + core_.edge_count + face : face;
+}
+
+bool ExtremalSolid::is_face(std::int32_t feature) const noexcept {
+  if (shape_.kind == ShapeKind::half_space) return true;
+  if (shape_.kind == ShapeKind::cylinder) return feature <= kCapDown;
+  return core_.vertices != nullptr && feature >= core_.vertex_count + core_.edge_count;
+}
+
+Vec3 ExtremalSolid::support(const Vec3& d) const noexcept {
+  if (shape_.kind == ShapeKind::sphere) return core_.p;
+  if (shape_.kind == ShapeKind::smooth) return core_.R * shape_.smooth->support(core_.R.transpose() * d) + core_.p;
+  return core_support(core_, d);
+}
+
+std::int32_t ExtremalSolid::towards(const Vec3& d, double level) const noexcept {
+  if (shape_.kind == ShapeKind::cylinder) {
+    const Vec3 d_S = core_.R.transpose() * d;
+    const double radial = std::sqrt(d_S.x() * d_S.x() + d_S.y() * d_S.y()), slope = level / size_;
+    if (radial <= slope * std::abs(d_S.z())) return d_S.z() > 0 ? kCapUp : kCapDown;
+    if (std::abs(d_S.z()) <= slope * radial) return kMantle;
+    return d_S.z() > 0 ? kRimUp : kRimDown;
+  }
+  return core_.vertices != nullptr ? towards_polyhedron(d, level) : 0;
+}
+
+std::int32_t ExtremalSolid::towards_polyhedron(const Vec3& d, double level) const noexcept {
+  const Vec3 d_S = core_.R.transpose() * d;
+  const int best = support_vertex(core_, d_S);
+  const double enough = core_.vertices[best].dot(d_S) - level;
+  const double tilt = level / size_, cosine = (1 - 0.5 * tilt * tilt) * std::sqrt(d.squaredNorm());
+  for (int f = 0; f < core_.face_count; ++f) {
+    if (core_.faces[f].nhat.dot(d_S) >= cosine) return core_.vertex_count + core_.edge_count + f;
+  }
+  for (int e = 0; e < core_.edge_count; ++e) {
+    if (core_.vertices[core_.edges[e].vertex_a].dot(d_S) >= enough &&
+        core_.vertices[core_.edges[e].vertex_b].dot(d_S) >= enough) {
+      return core_.vertex_count + e;
+    }
+  }
+  return best;
+}
+
+void ExtremalSolid::set(std::int32_t feature, const Vec3& start, ExtremalFeature& out) const noexcept {
+  TACTUS_ASSERT(valid(feature));
+  if (shape_.kind == ShapeKind::smooth) return out.set_surface(*shape_.smooth, core_.R, core_.p);
+  if (shape_.kind == ShapeKind::sphere) return out.set_point(core_.p);
+  if (shape_.kind == ShapeKind::half_space) return out.set_plane(core_.p, core_.R.col(2));
+  if (shape_.kind == ShapeKind::cylinder) {
+    const Vec3 axis = core_.R.col(2);
+    const double side = feature == kCapUp || feature == kRimUp ? 1.0 : -1.0;
+    const Vec3 end = core_.p + (side * core_.half_length) * axis;
+    if (feature <= kCapDown) return out.set_plane(end, side * axis);
+    out.start(start);
+    if (feature == kMantle) return out.set_side(core_.p, axis, core_.radius);
+    return out.set_circle(end, axis, core_.radius);
+  }
+  if (feature < core_.vertex_count) return out.set_point(vertex(feature));
+  feature -= core_.vertex_count;
+  if (feature < core_.edge_count) {
+    const ConvexHull::Edge& edge = core_.edges[feature];
+    const Vec3 p = vertex(static_cast<int>(edge.vertex_a)), q = vertex(static_cast<int>(edge.vertex_b));
+    return out.set_line(p, (q - p).normalized(), start);
+  }
+  const ConvexHull::Face& face = core_.faces[feature - core_.edge_count];
+  const Vec3 nhat = core_.R * face.nhat;
+  out.set_plane(core_.p + face.offset * nhat, nhat);
+}
+
+bool ExtremalSolid::within_face(std::int32_t feature, const Vec3& p_work) const noexcept {
+  if (shape_.kind == ShapeKind::half_space) return true;
+  const Vec3 p_S = core_.R.transpose() * (p_work - core_.p);
+  if (shape_.kind == ShapeKind::cylinder) {
+    return std::sqrt(p_S.x() * p_S.x() + p_S.y() * p_S.y()) <= core_.radius + kBorder * size_;
+  }
+  return outside_face(feature - core_.vertex_count - core_.edge_count, p_S) < 0;
+}
+
+std::int32_t ExtremalSolid::edge_between(std::uint32_t v, std::uint32_t w) const noexcept {
+  for (int e = 0; e < core_.edge_count; ++e) {
+    const ConvexHull::Edge& edge = core_.edges[e];
+    if ((edge.vertex_a == v && edge.vertex_b == w) || (edge.vertex_a == w && edge.vertex_b == v)) {
+      return core_.vertex_count + e;
+    }
+  }
+  return -1;
+}
+
+// The border edge that p_S lies farthest beyond; -1: within the face.
+std::int32_t ExtremalSolid::outside_face(int f, const Vec3& p_S) const noexcept {
+  const ConvexHull::Face& face = core_.faces[f];
+  double most = kBorder * size_;
+  std::int32_t worst = -1;
+  for (std::uint32_t i = 0; i < face.count; ++i) {
+    const std::uint32_t v = core_.face_vertices[face.first + i],
+                        w = core_.face_vertices[face.first + (i + 1 == face.count ? 0 : i + 1)];
+    const Vec3 along = core_.vertices[w] - core_.vertices[v], out = along.cross(face.nhat);
+    const double beyond = (p_S - core_.vertices[v]).dot(out) / std::sqrt(out.squaredNorm());
+    if (beyond <= most) continue;
+    most = beyond;
+    worst = edge_between(v, w);
+  }
+  return worst;
+}
+
+std::int32_t ExtremalSolid::next_polyhedron(std::int32_t feature, const ExtremalRoot& root) const noexcept {
+  const Vec3 p_S = core_.R.transpose() * (root.pa - core_.p), d_S = core_.R.transpose() * -root.n;
+  const int first_face = core_.vertex_count + core_.edge_count;
+  if (feature >= first_face) {
+    const std::int32_t border = outside_face(feature - first_face, p_S);
+    return border >= 0 ? border : feature;
+  }
+  const double border = kBorder * size_;
+  const int farthest = support_vertex(core_, d_S);
+  const double height = core_.vertices[farthest].dot(d_S);
+  if (feature < core_.vertex_count) {
+    if (core_.vertices[feature].dot(d_S) >= height - border) return feature;
+    const std::int32_t edge = edge_between(static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(farthest));
+    return edge >= 0 ? edge : farthest;
+  }
+  const ConvexHull::Edge& edge = core_.edges[feature - core_.vertex_count];
+  const Vec3 &p = core_.vertices[edge.vertex_a], &q = core_.vertices[edge.vertex_b];
+  const Vec3 along = (q - p).normalized();
+  if ((p_S - p).dot(along) < -border) return static_cast<std::int32_t>(edge.vertex_a);
+  if ((p_S - q).dot(along) > border) return static_cast<std::int32_t>(edge.vertex_b);
+  if (p.dot(d_S) >= height - border) return feature;
+  // Beyond one of the edge's faces: that face.
+  const Vec3 left = core_.faces[edge.face_left].nhat, right = core_.faces[edge.face_right].nhat;
+  const Vec3 inwards = left.cross(right).cross(left);  // from the left normal towards the right one
+  const std::uint32_t face = inwards.dot(d_S) < 0 ? edge.face_left : edge.face_right;
+  return first_face + static_cast<std::int32_t>(face);
+}
+
+std::int32_t ExtremalSolid::next_cylinder(std::int32_t feature, const ExtremalRoot& root) const noexcept {
+  const Vec3 p_S = core_.R.transpose() * (root.pa - core_.p), d_S = core_.R.transpose() * -root.n;
+  const double radial = std::sqrt(p_S.x() * p_S.x() + p_S.y() * p_S.y()), border = kBorder * size_;
+  if (feature <= kCapDown) return radial <= core_.radius + border ? feature : feature + kRimUp;
+  if (feature == kMantle) {
+    if (std::abs(p_S.z()) <= core_.half_length + border) return feature;
+    return p_S.z() > 0 ? kRimUp : kRimDown;
+  }
+  const double out = (p_S.x() * d_S.x() + p_S.y() * d_S.y()) / radial;
+  if (out < -kBorder) return feature - kRimUp;
+  return (feature == kRimUp ? d_S.z() : -d_S.z()) < -kBorder ? kMantle : feature;
+}
+
+std::int32_t ExtremalSolid::next(std::int32_t feature, const ExtremalRoot& root) const noexcept {
+  if (shape_.kind == ShapeKind::cylinder) return next_cylinder(feature, root);
+  return core_.vertices != nullptr ? next_polyhedron(feature, root) : feature;
+}
+
+}  // namespace tactus

@@ -1,0 +1,211 @@
+#include "core/collide/extremal_solve.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tactus {
+
+namespace {
+
+// Residuals of this much of the pair's size are rounding; those that no longer fall and are below the second are what
+// rounding of the surface's own functions leaves.
+constexpr double kRounding = 4e-15, kStalled = 1e-10;
+// A step is no longer than this part of the size: Newton's direction, not its length, is to be trusted far out.
+constexpr double kLongestStep = 0.4;
+
+bool solve2(double a, double b, double c, double d, const Pair2& y, Pair2& x) noexcept {
+  const double det = a * d - b * c;
+  if (det == 0 || !std::isfinite(det)) return false;
+  x = {(d * y.x - b * y.y) / det, (a * y.y - c * y.x) / det};
+  return true;
+}
+
+Pair2 times(const Form2& k, const Pair2& x) noexcept {
+  return {k.xx * x.x + k.xy * x.y, k.xy * x.x + k.yy * x.y};
+}
+
+// What one iterate knows. Curvature forms are of the outward normals: Ha = k_a along n, Hb = -k_b.
+struct Local {
+  Vec3 n, t1, t2;
+  double d = 0;
+  Form2 k_a, k_b;
+  Pair2 r, q;                 // pa - pb in the tangent plane; -n_a there
+  Pair2 turn_a, turn_b;       // of the outward normals by stepping onto the surfaces
+  double bend = 0, lean = 0;  // curve: second derivative along n; its direction along n
+  Pair2 along;                // curve: its direction in the tangent plane
+  double residual = 0;
+  bool opposed = true;
+};
+
+Local look(ExtremalFeature& a, ExtremalFeature& b, double scale) noexcept {
+  Local s;
+  a.evaluate(), b.evaluate();
+  s.n = b.n();
+  tangent_basis(s.n, s.t1, s.t2);
+  const Vec3 diff = a.p() - b.p();
+  s.d = s.n.dot(diff);
+  Pair2 w;
+  b.curvature(s.t1, s.t2, s.k_b, w);
+  s.turn_b = {w.x * b.eta(), w.y * b.eta()};
+  s.residual = std::max(std::abs(a.eta()), std::abs(b.eta()));
+  if (a.kind() != ExtremalFeature::Kind::plane) {
+    s.r = {s.t1.dot(diff), s.t2.dot(diff)};
+    s.residual = std::max({s.residual, std::abs(s.r.x), std::abs(s.r.y)});
+  }
+  if (a.dim() == 2) {
+    a.curvature(s.t1, s.t2, s.k_a, w);
+    s.turn_a = {w.x * a.eta(), w.y * a.eta()};
+    s.q = {-s.t1.dot(a.n()), -s.t2.dot(a.n())};
+    s.opposed = s.n.dot(a.n()) < 0;
+    s.residual = std::max({s.residual, scale * std::abs(s.q.x), scale * std::abs(s.q.y)});
+  } else if (a.dim() == 1) {
+    s.along = {s.t1.dot(a.along()), s.t2.dot(a.along())};
+    s.lean = s.n.dot(a.along());
+    s.bend = a.bend(s.n);
+    s.residual = std::max(s.residual, scale * std::abs(s.lean));
+  }
+  if (!s.opposed) s.residual = std::max(s.residual, scale);
+  return s;
+}
+
+// The Newton step of both sides in (t1, t2); a curve's is x_a.x along it.
+bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
+  const Form2 &ka = s.k_a, &kb = s.k_b;
+  const double n11 = 1 + s.d * kb.xx, n12 = s.d * kb.xy, n22 = 1 + s.d * kb.yy;  // N = I + d k_b
+  const Pair2 c{s.r.x - s.d * s.turn_b.x, s.r.y - s.d * s.turn_b.y};
+  if (dim_a == 2) {
+    const Pair2 kc = times(ka, c);
+    const Pair2 y{s.q.x - s.turn_a.x - s.turn_b.x + kc.x, s.q.y - s.turn_a.y - s.turn_b.y + kc.y};
+    if (!solve2(ka.xx * n11 + ka.xy * n12 + kb.xx, ka.xx * n12 + ka.xy * n22 + kb.xy, ka.xy * n11 + ka.yy * n12 + kb.xy,
+                ka.xy * n12 + ka.yy * n22 + kb.yy, y, x_b)) {
+      return false;
+    }
+    x_a = {n11 * x_b.x + n12 * x_b.y - c.x, n12 * x_b.x + n22 * x_b.y - c.y};
+    return true;
+  }
+  Pair2 nc, nt;
+  if (!solve2(n11, n12, n12, n22, c, nc)) return false;
+  x_b = nc;
+  if (dim_a == 0) return true;
+  solve2(n11, n12, n12, n22, s.along, nt);
+  const Pair2 k_nt = times(kb, nt), k_nc = times(kb, nc);
+  const double stiff = s.bend + s.along.x * k_nt.x + s.along.y * k_nt.y;
+  if (stiff == 0) return false;
+  const double pull = s.along.x * (s.turn_b.x + k_nc.x) + s.along.y * (s.turn_b.y + k_nc.y);
+  x_a = {-(s.lean + pull) / stiff, 0};
+  x_b = {nc.x + x_a.x * nt.x, nc.y + x_a.x * nt.y};
+  return true;
+}
+
+bool positive(double a, double b, double c) noexcept {
+  return a + c > 0 && a * c > b * b;
+}
+
+// Is this critical point the one that is meant? Apart: a local minimum of the distance. Overlapping convex solids: one
+// of the overlap over directions. Else the branch that a minimum continues on when it goes through contact.
+bool is_least(const Local& s, const ExtremalFeature& a, const SmoothSurface& surface) noexcept {
+  const Form2 &ka = s.k_a, &kb = s.k_b;
+  const double n11 = 1 + s.d * kb.xx, n12 = s.d * kb.xy, n22 = 1 + s.d * kb.yy;
+  const bool convex = surface.convex() && (a.surface() == nullptr || a.surface()->convex());
+  if (convex && s.d >= 0) return true;
+  if (convex && a.kind() == ExtremalFeature::Kind::plane) return true;
+  if (convex) {
+    // Radii of curvature and d add up to something positive: k_a^-1 + k_b^-1 + d > 0; by an edge, across it.
+    const double det_b = kb.xx * kb.yy - kb.xy * kb.xy;
+    if (det_b <= 0) return true;
+    double xx = kb.yy / det_b + s.d, xy = -kb.xy / det_b, yy = kb.xx / det_b + s.d;
+    if (a.dim() == 1) {
+      return a.kind() == ExtremalFeature::Kind::circle ||
+             s.along.y * s.along.y * xx - 2 * s.along.x * s.along.y * xy + s.along.x * s.along.x * yy > 0;
+    }
+    if (a.dim() == 2) {
+      const double det_a = ka.xx * ka.yy - ka.xy * ka.xy;
+      if (det_a <= 0) return true;
+      xx += ka.yy / det_a, xy -= ka.xy / det_a, yy += ka.xx / det_a;
+    }
+    return positive(xx, xy, yy);
+  }
+  if (!positive(n11, n12, n22)) return false;
+  if (a.dim() == 0) return true;
+  if (a.dim() == 1) {
+    Pair2 nt;
+    solve2(n11, n12, n12, n22, s.along, nt);
+    const Pair2 k_nt = times(kb, nt);
+    return s.bend + s.along.x * k_nt.x + s.along.y * k_nt.y > 0;
+  }
+  // N (k_a N + k_b), symmetric.
+  const double m11 = ka.xx * n11 + ka.xy * n12 + kb.xx, m12 = ka.xx * n12 + ka.xy * n22 + kb.xy,
+               m21 = ka.xy * n11 + ka.yy * n12 + kb.xy, m22 = ka.xy * n12 + ka.yy * n22 + kb.yy;
+  const double q11 = n11 * m11 + n12 * m21, q12 = n11 * m12 + n12 * m22, q22 = n12 * m12 + n22 * m22;
+  return positive(q11, q12, q22) || std::abs(q11 * q22 - q12 * q12) <= 1e-12 * (q11 * q11 + q22 * q22);
+}
+
+double conditioning(const Local& s, int dim_a, double scale) noexcept {
+  const Form2 &ka = s.k_a, &kb = s.k_b;
+  const double n11 = 1 + s.d * kb.xx, n12 = s.d * kb.xy, n22 = 1 + s.d * kb.yy;
+  if (dim_a == 2) {
+    return scale * least_singular(ka.xx * n11 + ka.xy * n12 + kb.xx, ka.xx * n12 + ka.xy * n22 + kb.xy,
+                                  ka.xy * n11 + ka.yy * n12 + kb.xy, ka.xy * n12 + ka.yy * n22 + kb.yy);
+  }
+  const double least = least_singular(n11, n12, n12, n22);
+  if (dim_a == 0) return least;
+  Pair2 nt;
+  if (!solve2(n11, n12, n12, n22, s.along, nt)) return 0;
+  const Pair2 k_nt = times(kb, nt);
+  return std::min(least, scale * std::abs(s.bend + s.along.x * k_nt.x + s.along.y * k_nt.y));
+}
+
+void finish(const Local& s, const ExtremalFeature& a, const ExtremalFeature& b, double scale,
+            ExtremalRoot& out) noexcept {
+  out.n = s.n, out.t1 = s.t1, out.t2 = s.t2;
+  out.d = s.d;
+  out.pb = b.p();
+  out.pa = a.kind() == ExtremalFeature::Kind::plane ? Vec3(b.p() + s.d * s.n) : a.p();
+  out.opposed = s.opposed;
+  out.residual = s.residual;
+  out.a = {a.dim(), s.k_a.xx, s.k_a.xy, s.k_a.yy, s.along.x, s.along.y};
+  if (a.dim() == 1) out.a.h11 = s.bend;
+  out.b = {2, -s.k_b.xx, -s.k_b.xy, -s.k_b.yy, 0, 0};
+  out.conditioning = conditioning(s, a.dim(), scale);
+  out.least = is_least(s, a, *b.surface());
+}
+
+}  // namespace
+
+double least_singular(double a, double b, double c, double d) noexcept {
+  const double f = a * a + b * b + c * c + d * d, det = std::abs(a * d - b * c);
+  const double largest = std::sqrt(0.5 * (f + std::sqrt(std::max(0.0, (f - 2 * det) * (f + 2 * det)))));
+  return largest > 0 ? det / largest : 0.0;
+}
+
+void describe_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, ExtremalRoot& out) noexcept {
+  finish(look(a, b, scale), a, b, scale, out);
+}
+
+bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most,
+                    ExtremalRoot& out) noexcept {
+  double last = std::numeric_limits<double>::infinity();
+  for (out.iterations = 0;; ++out.iterations) {
+    const Local s = look(a, b, scale);
+    if (!std::isfinite(s.residual)) return false;
+    const bool stalled = s.residual <= kStalled * scale && s.residual > 0.25 * last;
+    if (s.residual <= kRounding * (scale + std::abs(s.d)) || stalled) {
+      finish(s, a, b, scale, out);
+      return s.opposed;
+    }
+    if (out.iterations == most) return false;
+    last = s.residual;
+    Pair2 x_a, x_b;
+    if (!newton_step(s, a.dim(), x_a, x_b)) return false;
+    const double length2 = std::max(x_b.x * x_b.x + x_b.y * x_b.y, a.surface() ? x_a.x * x_a.x + x_a.y * x_a.y : 0.0);
+    const double longest = kLongestStep * scale;
+    if (length2 > longest * longest) {
+      const double cut = longest / std::sqrt(length2);
+      x_a = {cut * x_a.x, cut * x_a.y}, x_b = {cut * x_b.x, cut * x_b.y};
+    }
+    a.move(s.t1, s.t2, x_a);
+    b.move(s.t1, s.t2, x_b);
+  }
+}
+
+}  // namespace tactus

@@ -1,0 +1,30 @@
+// Newton's method for the extremal points of two given features: eq. 9 and 56, reduced to the tangent plane.
+#pragma once
+
+#include "core/collide/extremal_feature.h"
+
+namespace tactus {
+
+struct ExtremalRoot {
+  Vec3 pa, pb, n, t1, t2;  // in the work frame; n: outward normal of b at pb
+  double d = 0;
+  ExtremalForm a, b;
+  double conditioning = 0;
+  std::uint32_t iterations = 0;
+  double residual = 0;   // [m]
+  bool opposed = false;  // lambda_2 > 0: the outward normals of the two surfaces oppose each other
+  bool least = false;  // a local minimum of the distance, or of the overlap over directions, not another critical point
+};
+
+// From where the features are now; b is a surface. scale: a length of the pair. False: no root was found within `most`
+// steps. Each step costs one evaluation of each feature.
+bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most,
+                    ExtremalRoot& out) noexcept;
+
+// The root that the features' present points would be, whatever they are.
+void describe_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, ExtremalRoot& out) noexcept;
+
+// Smallest singular value of a 2 x 2 matrix.
+double least_singular(double a, double b, double c, double d) noexcept;
+
+}  // namespace tactus

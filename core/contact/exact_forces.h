@@ -1,0 +1,105 @@
+// Contact forces of the exact stepper as a function of positions and velocities: chi'' >= 0, f >= 0, f chi'' = 0 at
+// every contact that touches (Baraff 1990, section 3), with chi'' linear in the forces, and Coulomb friction (survey,
+// 5).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/collide/contact_features.h"
+#include "core/contact/lcp_forces.h"
+#include "core/dynamics/integrator.h"
+
+namespace tactus {
+
+// A contact that touches, followed by its features from its first moment in a piece of a step to the last.
+struct FollowedContact {
+  std::uint32_t shape_a = 0, shape_b = 0;
+  BodyIndex body_a = 0, body_b = 0;
+  std::uint32_t manifold = 0, point = 0;  // where it stands in the ContactSet
+  ContactFeatures features;               // not of smooth shapes
+  ExtremalSide side_a, side_b;            // smooth shapes
+  bool smooth = false;
+  double restitution = 0, mu_static = 0, mu_dynamic = 0;
+  bool slides = false;
+  Vec3 slip_W = Vec3::Zero();  // unit: the way A slides over B, last known
+  // As evaluated last.
+  ContactJet jet;
+  Mat3 e = Mat3::Identity();  // columns n, t1, t2 in W
+  Vec3 force = Vec3::Zero();  // on A along e [N]
+  double opening = 0;         // chi'' [m/s^2]
+  double mobility = 0;        // mean of the contact's own block of A [1/kg]
+  Vec3 free = Vec3::Zero();   // relative acceleration along e without contact forces [m/s^2]
+
+  [[nodiscard]] Vec3 p_W() const noexcept { return 0.5 * (jet.pa + jet.pb); }
+};
+
+class ExactForces final : public ForceLaw {
+ public:
+  ExactForces(const Model& model, const Limits& limits);
+
+  // Of the step that begins; the tick must live through it.
+  void start(const Tick& tick, const State& state) noexcept;
+  void clear() noexcept { count_ = 0; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return contacts_.size(); }
+  // Forgets the contacts that do not.
+  template <typename Keep>
+  void keep(Keep&& keep) noexcept {
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (keep(contacts_[i])) contacts_[kept++] = contacts_[i];
+    }
+    count_ = kept;
+  }
+  // Null: no room.
+  [[nodiscard]] FollowedContact* add() noexcept { return count_ < contacts_.size() ? &contacts_[count_++] : nullptr; }
+  [[nodiscard]] std::span<FollowedContact> contacts() noexcept { return {contacts_.data(), count_}; }
+
+  // Poses, motions without forces and jets of all contacts at (q, v), laid out as in State.
+  void look(const double* q, const double* v) noexcept;
+  // The jet of a contact at what look() or evaluate() saw last.
+  void find_jet(FollowedContact& contact) const noexcept;
+  // The same for other poses and motions.
+  void find_jet(FollowedContact& contact, std::span<const Frame> X_WS,
+                std::span<const RigidMotion> motions) const noexcept;
+  // look(), then the forces. F: with the applied ones.
+  void evaluate(const double* q, const double* v, SpatialForce* F_Bcm_W) noexcept override;
+  // Impulses after which no contact approaches, by the same laws as forces; changes velocities. False: none were
+  // needed.
+  bool stop_approach(State& state) noexcept;
+  // Takes drift off contacts that push: their gaps and normal velocities, and slip of those that stick, by kProjections
+  // sweeps over the contacts, each alone (redundant contacts may contradict each other: an exact solution would amplify
+  // that). Overlap that was there before is worked off at overlap_relax_*. After evaluate() at this state.
+  void project(double dt, State& state) noexcept;
+
+  // As seen last; accelerations with forces after evaluate().
+  [[nodiscard]] const RigidMotion& motion(BodyIndex b) const noexcept { return motions_[b]; }
+  [[nodiscard]] std::span<const RigidMotion> motions() const noexcept { return motions_; }
+  [[nodiscard]] std::span<const Frame> shapes() const noexcept { return X_WS_; }
+  [[nodiscard]] const LcpReport& report() const noexcept { return report_; }
+
+ private:
+  void place(const double* q, const double* v) noexcept;
+  void load(FollowedContact& contact) noexcept;
+  void give(const FollowedContact& contact, SpatialForce* F) const noexcept;
+  [[nodiscard]] double normal_mobility(const FollowedContact& contact) const noexcept;
+  void shift(const FollowedContact& contact, const Vec3& impulse, std::vector<SpatialVelocity>& by) const noexcept;
+
+  const Model& model_;
+  const Tick* tick_ = nullptr;
+  const State* state_ = nullptr;
+  ContactProblem problem_;
+  LcpForces solver_;
+  LcpReport report_;
+  std::uint32_t count_ = 0;
+  std::vector<FollowedContact> contacts_;
+  std::vector<BodyKinematics> bodies_;
+  std::vector<RigidMotion> motions_;
+  std::vector<Frame> X_WS_;
+  std::vector<Vec3> p_;
+  std::vector<double> u_;
+  std::vector<std::uint32_t> row_of_;  // of each contact in the problem; kNone
+  std::vector<SpatialVelocity> moved_, changed_;
+};
+
+}  // namespace tactus

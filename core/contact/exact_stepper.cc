@@ -1,0 +1,324 @@
+#include "core/contact/exact_stepper.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/contact/body_response.h"
+
+namespace tactus {
+
+namespace {
+
+constexpr std::uint32_t kMostPieces = 128;
+constexpr int kMostBackUps = 16;
+constexpr double kTouch = 1e-8;           // gaps up to this touch [m]
+constexpr double kStay = 1e-6;            // touching contacts that open slower stay, and may carry force [m/s]
+constexpr double kStick = 1e-7;           // slip that is none [m/s]
+constexpr double kTimeTolerance = 1e-11;  // of events [s]
+constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
+constexpr int kMostRoots = 60;
+constexpr int kBisections = 40;
+
+Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
+  const Vec3 v =
+      material_velocity(forces.motion(c.body_a), c.jet.pa) - material_velocity(forces.motion(c.body_b), c.jet.pb);
+  return v - c.jet.nhat_BA.dot(v) * c.jet.nhat_BA;
+}
+
+double rate_of(const FollowedContact& c, const ExactForces& forces) noexcept {
+  return gap_rate(c.jet, forces.motion(c.body_a), forces.motion(c.body_b));
+}
+
+ChiJet chi_of(const FollowedContact& c, const RigidMotion& A, const RigidMotion& B) noexcept {
+  return {c.jet.d, gap_rate(c.jet, A, B), gap_acceleration(c.jet, A, B), c.jet.known};
+}
+
+}  // namespace
+
+ExactStepper::ExactStepper(const Model& model, const Limits& limits)
+    : forces_(model, limits),
+      q0_(7 * model.bodies.size()),
+      v0_(6 * model.bodies.size()),
+      motions0_(model.bodies.size()),
+      shapes0_(model.shapes.size()),
+      start_(forces_.capacity()),
+      force_(model.bodies.size()) {}
+
+void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
+                          FollowedContact& out) const noexcept {
+  const Manifold& m = tick.contacts.manifolds[manifold];
+  const ShapeInstance &a = tick.model.shapes[m.shape_a], &b = tick.model.shapes[m.shape_b];
+  const SurfacePair& surface = tick.model.surface(a.material, b.material);
+  out = {};
+  out.shape_a = m.shape_a, out.shape_b = m.shape_b;
+  out.body_a = m.body_a, out.body_b = m.body_b;
+  out.manifold = manifold, out.point = point;
+  // Several points of a smooth pair: its surfaces fit each other there, and extremal points would be one and the same.
+  out.smooth = m.count == 1 && (a.shape.kind == ShapeKind::smooth || b.shape.kind == ShapeKind::smooth);
+  if (out.smooth) {
+    // Where collision found them at this state.
+    out.side_a = {record.witness.point_a, Vec3::Zero(), record.witness.feature_a};
+    out.side_b = {record.witness.point_b, Vec3::Zero(), record.witness.feature_b};
+  } else {
+    out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
+                                 m.nhat_BA_W, tick.contacts.points[point]);
+  }
+  out.restitution = surface.restitution;
+  const bool rough = tick.parameters.lcp_friction != LcpFriction::none;
+  out.mu_dynamic = rough ? surface.friction.mu_dynamic : 0;
+  out.mu_static = rough ? std::max(surface.friction.mu_static, surface.friction.mu_dynamic) : 0;
+}
+
+// All contacts that touch, at the state that the finder saw.
+void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
+  forces_.clear();
+  for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
+    for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
+      if (tick.contacts.points[k].depth < -kTouch) continue;
+      FollowedContact* c = forces_.add();
+      if (c == nullptr) return;
+      follow(tick, i, k, state.pairs[m.pair], *c);
+    }
+  }
+  forces_.look(state.q.data(), state.v.data());
+}
+
+// Which contacts carry force in this piece, and which of them slide.
+void ExactStepper::classify() noexcept {
+  forces_.keep([&](const FollowedContact& c) { return rate_of(c, forces_) <= kStay; });
+  for (FollowedContact& c : forces_.contacts()) {
+    const Vec3 slip = slip_of(c, forces_);
+    const double speed = slip.norm();
+    c.slides = speed > kStick;
+    if (c.slides) c.slip_W = slip / speed;
+  }
+}
+
+void ExactStepper::save(const State& state) noexcept {
+  std::copy(state.q.begin(), state.q.end(), q0_.begin());
+  std::copy(state.v.begin(), state.v.end(), v0_.begin());
+  time0_ = state.time;
+}
+
+// From the start of the piece to dt after it, with forces, drift and motions of that time.
+void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept {
+  std::copy(q0_.begin(), q0_.end(), state.q.begin());
+  std::copy(v0_.begin(), v0_.end(), state.v.begin());
+  state.time = time0_;
+  const std::span<FollowedContact> contacts = forces_.contacts();
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    contacts[i].slip_W = start_[i].slip_W;
+    contacts[i].force = start_[i].force;
+  }
+  const std::size_t mark = tick.arena.used();
+  rk4(tick.model, tick.parameters, dt, forces_, tick.arena, state);
+  tick.arena.rewind(mark);
+  state.time = time0_ + dt;
+  forces_.evaluate(state.q.data(), state.v.data(), force_.data());
+  forces_.project(dt, state);
+}
+
+// The same, and all pairs are looked at there.
+void ExactStepper::check(const Tick& tick, double dt, State& state) noexcept {
+  integrate(tick, dt, state);
+  tick.finder->find();
+}
+
+// How deep a pair's contacts were when the piece began.
+double ExactStepper::known_depth(const Manifold& m) noexcept {
+  double depth = 0;
+  const std::span<FollowedContact> contacts = forces_.contacts();
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    if (contacts[i].shape_a != m.shape_a || contacts[i].shape_b != m.shape_b) continue;
+    depth = std::max(depth, start_[i].depth);
+  }
+  return depth;
+}
+
+// The deepest overlap that is new in this piece.
+bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept {
+  out.depth = kTouch;
+  std::uint32_t manifold = kNone, point = 0;
+  for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
+    if (m.depth_max <= out.depth) continue;
+    const double known = known_depth(m);
+    for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
+      const double depth = tick.contacts.points[k].depth - known;
+      if (depth > out.depth) out.depth = depth, manifold = i, point = k;
+    }
+  }
+  if (manifold == kNone) return false;
+  follow(tick, manifold, point, state.pairs[tick.contacts.manifolds[manifold].pair], out.contact);
+  return true;
+}
+
+// When the features that overlap at dt touched; negative: they cannot tell.
+double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state,
+                                ExactReport& report) noexcept {
+  FollowedContact c = overlap.contact;
+  const RigidMotion &A0 = motions0_[c.body_a], &B0 = motions0_[c.body_b];
+  forces_.find_jet(c, shapes0_, motions0_);
+  const ChiJet at_start = chi_of(c, A0, B0);
+  if (at_start.chi < -kTouch) return -1;
+  const auto now = [&] {
+    forces_.find_jet(c);
+    return chi_of(c, forces_.motion(c.body_a), forces_.motion(c.body_b));
+  };
+  CollisionOptions options;
+  options.distance_tolerance = 1e-12;
+  CollisionSearch search(0, at_start, dt, now(), options);
+  while (!search.done()) {
+    integrate(tick, search.next(), state);
+    search.take(now());
+  }
+  report.evaluations += search.result().evaluations;
+  return search.result().found ? search.result().t : -1;
+}
+
+// The last time, to dt / 2^kBisections, at which the check finds nothing.
+double ExactStepper::bisect(const Tick& tick, double dt, State& state) noexcept {
+  double low = 0, high = dt;
+  Overlap overlap;
+  for (int i = 0; i < kBisections && high - low > kTimeTolerance; ++i) {
+    const double middle = 0.5 * (low + high);
+    check(tick, middle, state);
+    (find_overlap(tick, state, overlap) ? high : low) = middle;
+  }
+  return low;
+}
+
+// The first collision within dt: state and contacts of that time. Gives the time, or dt.
+double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept {
+  Overlap overlap;
+  double at = dt;
+  bool told = true;
+  for (int i = 0; i < kMostBackUps && told; ++i) {
+    if (!find_overlap(tick, state, overlap)) {
+      if (i > 0) ++report.collisions;
+      return at;
+    }
+    const double t = touch_time(tick, overlap, at, state, report);
+    told = t > kTimeTolerance && t < at;
+    if (told) at = t;
+    check(tick, at, state);
+  }
+  ++report.bisections;
+  const double t = bisect(tick, at, state);
+  if (t > kTimeTolerance) {
+    check(tick, t, state);
+    ++report.collisions;
+    return t;
+  }
+  ++report.unresolved;
+  check(tick, dt, state);
+  return dt;
+}
+
+// Positive at the start of the piece; negative once the contact has broken, or slip has turned round.
+double ExactStepper::event_value(const Event& event) noexcept {
+  const FollowedContact& c = forces_.contacts()[event.contact];
+  if (event.slip) return slip_of(c, forces_).dot(c.slip_W);
+  return c.force[0] > 0 ? c.force[0] * c.mobility : -c.opening;
+}
+
+// A contact whose push or slip has ended, but the one known.
+bool ExactStepper::find_event(const Event& known, Event& out) noexcept {
+  const std::span<FollowedContact> contacts = forces_.contacts();
+  for (std::uint32_t i = 0; i < contacts.size(); ++i) {
+    const double least = kWeak * contacts[i].free.norm();
+    for (const bool slip : {false, true}) {
+      out = {i, slip};
+      if (known.contact == i && known.slip == slip) continue;
+      if (slip ? !contacts[i].slides : start_[i].push <= least) continue;
+      if (event_value(out) < (slip ? 0 : -least)) return true;
+    }
+  }
+  return false;
+}
+
+// Regula falsi (Illinois) between the start and dt; the state is left at the time given, just after the event.
+double ExactStepper::event_time(const Tick& tick, const Event& event, double dt, State& state) noexcept {
+  const Start& start = start_[event.contact];
+  double low = 0, f_low = event.slip ? start.slip : start.push, high = dt, f_high = event_value(event);
+  double at = dt;
+  int side = 0;
+  for (int i = 0; i < kMostRoots && high - low > kTimeTolerance; ++i) {
+    at = low + (high - low) * f_low / (f_low - f_high);
+    // Ends that hardly move are moved by what is left to be found.
+    at = std::clamp(at, low + 0.25 * kTimeTolerance, high - 0.25 * kTimeTolerance);
+    integrate(tick, at, state);
+    const double f = event_value(event);
+    if (f < 0) {
+      high = at, f_high = f;
+      if (side < 0) f_low *= 0.5;
+      side = -1;
+    } else {
+      low = at, f_low = std::max(f, 1e-300);
+      if (side > 0) f_high *= 0.5;
+      side = 1;
+    }
+  }
+  if (at != high) integrate(tick, high, state);
+  return high;
+}
+
+// The first end of a push or of slip within dt.
+double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, ExactReport& report) noexcept {
+  Event known{kNone, false}, event{};
+  for (int i = 0; i < kMostBackUps && find_event(known, event); ++i) {
+    dt = event_time(tick, event, dt, state);
+    known = event;
+  }
+  if (known.contact == kNone) return dt;
+  ++(known.slip ? report.stops : report.breaks);
+  tick.finder->find();
+  return dt;
+}
+
+// From the present state to the next discontinuity, at most `left`. Gives the time that passed.
+double ExactStepper::piece(const Tick& tick, double left, State& state, StepReport& report) noexcept {
+  prescribe_velocities(tick.model, state.time, left, state);
+  gather(tick, state);
+  strike(tick, state, report);
+  forces_.look(state.q.data(), state.v.data());
+  classify();
+  save(state);
+  forces_.evaluate(state.q.data(), state.v.data(), force_.data());
+  std::copy(forces_.motions().begin(), forces_.motions().end(), motions0_.begin());
+  std::copy(forces_.shapes().begin(), forces_.shapes().end(), shapes0_.begin());
+  const std::span<FollowedContact> contacts = forces_.contacts();
+  for (std::uint32_t i = 0; i < contacts.size(); ++i) {
+    const FollowedContact& c = contacts[i];
+    start_[i] = {event_value({i, false}), slip_of(c, forces_).norm(), std::max(0.0, -c.jet.d), c.slip_W, c.force};
+  }
+  check(tick, left, state);
+  const double dt = back_up(tick, left, state, report.exact);
+  return end_at_event(tick, dt, state, report.exact);
+}
+
+double ExactStepper::advance(const Tick& tick, State& state, StepReport& report) noexcept {
+  forces_.start(tick, state);
+  double left = tick.h;
+  ExactReport& exact = report.exact;
+  while (left > kTimeTolerance && exact.pieces < kMostPieces) {
+    const std::uint32_t before = exact.discontinuities();
+    left -= piece(tick, left, state, report);
+    ++exact.pieces;
+    if (exact.discontinuities() > before) exact.event_time = tick.h - left;
+  }
+  if (left <= kTimeTolerance) left = 0;
+  publish(tick, state);
+  const LcpReport& solved = forces_.report();
+  report.solver_failures += solved.failures, report.solver_fallbacks += solved.fallbacks;
+  report.solver_iterations += solved.iterations, report.inconsistent += solved.inconsistent;
+  report.indeterminate += solved.indeterminate;
+  report.solver_residual = std::max(report.solver_residual, solved.residual);
+  exact.exhausted = left > 0 ? 1 : 0;
+  return left;
+}
+
+}  // namespace tactus

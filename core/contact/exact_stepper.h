@@ -1,0 +1,75 @@
+// The simulator of Baraff 1990, Fig. 1, within one step of the world: the equations of motion are integrated (RK4, with
+// contact forces of exact_forces.h at every stage) up to the next discontinuity, which is found in time; there
+// velocities change by impulses or contacts begin, break, stick or slide; and so on to the end of the step.
+//
+// One piece of a step:
+//   touching contacts are gathered -> those that approach get impulses (impact.h), what is left of approach slower than
+//   Parameters::impact_epsilon is stopped -> trial: integrate to the end of the step -> check all pairs; where new
+//   overlap is found, its first moment (collision_time.h, chi of the features that overlap; else by bisection of the
+//   check itself) -> contacts whose force ends, or whose slip ends, before: that moment -> the piece ends there.
+// Every trial integrates from the piece's start. Drift of contacts that push is taken off after each.
+// What an event is found from must show at the end of a trial: two smooth bodies that graze each other and part within
+// one step are not seen (their overlap is of second order in h).
+#pragma once
+
+#include <vector>
+
+#include "core/collide/collision_time.h"
+#include "core/contact/exact_forces.h"
+
+namespace tactus {
+
+class ExactStepper {
+ public:
+  ExactStepper(const Model& model, const Limits& limits);
+
+  // Advances bodies by tick.h; gives the time that is left where kMostPieces did not suffice (else 0). Contacts and
+  // kinematics of the tick are those of the state on entry and on return; contact forces are those of the end.
+  // Needs tick.finder; no robots. Allocates nothing.
+  double advance(const Tick& tick, State& state, StepReport& report) noexcept;
+
+ private:
+  struct Overlap {
+    FollowedContact contact;
+    double depth;
+  };
+
+  void gather(const Tick& tick, const State& state) noexcept;
+  void strike(const Tick& tick, State& state, StepReport& report) noexcept;
+  void classify() noexcept;
+  void publish(const Tick& tick, State& state) noexcept;
+
+  void save(const State& state) noexcept;
+  void integrate(const Tick& tick, double dt, State& state) noexcept;
+  void check(const Tick& tick, double dt, State& state) noexcept;
+  [[nodiscard]] double known_depth(const Manifold& m) noexcept;
+  void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
+              FollowedContact& out) const noexcept;
+  bool find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept;
+  double back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
+  double touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state, ExactReport& report) noexcept;
+  double bisect(const Tick& tick, double dt, State& state) noexcept;
+  struct Event {
+    std::uint32_t contact;
+    bool slip;
+  };
+  [[nodiscard]] double event_value(const Event& event) noexcept;
+  bool find_event(const Event& known, Event& out) noexcept;
+  double event_time(const Tick& tick, const Event& event, double dt, State& state) noexcept;
+  double end_at_event(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
+  double piece(const Tick& tick, double left, State& state, StepReport& report) noexcept;
+
+  ExactForces forces_;
+  std::vector<double> q0_, v0_;
+  double time0_ = 0;
+  std::vector<RigidMotion> motions0_;
+  std::vector<Frame> shapes0_;
+  struct Start {  // of a followed contact, at the start of the piece
+    double push, slip, depth;
+    Vec3 slip_W, force;
+  };
+  std::vector<Start> start_;
+  std::vector<SpatialForce> force_;
+};
+
+}  // namespace tactus

@@ -1,0 +1,159 @@
+// Superellipsoids. With squares X, Y, Z of the scaled coordinates the gauge's square is N(N(X, Y; 1/e2), Z; 1/e1), N(s,
+// t; k) = (s^k + t^k)^(1/k); F = L/2 (that - 1). It is convex, homogeneous of degree 2, and finite wherever N's own
+// derivatives are not (s = 0 with 1 < k < 2), because the chain rule brings a factor s.
+#include <cmath>
+#include <numbers>
+
+#include "core/check.h"
+#include "core/math/power.h"
+#include "core/shape/smooth_base.h"
+#include "core/shape/smooth_shapes.h"
+
+namespace tactus {
+
+namespace {
+
+// N(s, t; k) for s, t >= 0, and what its derivatives are made of.
+struct PowerSum {
+  double value = 0;
+  double ds = 0, dt = 0;            // first derivatives: (s/N)^(k-1), (t/N)^(k-1)
+  double share_s = 0, share_t = 0;  // s/N, t/N
+};
+
+PowerSum power_sum(double s, double t, double k) noexcept {
+  PowerSum out;
+  if (k == 1) {
+    out.value = s + t;
+    out.ds = out.dt = 1;
+  } else {
+    const double large = std::max(s, t), small = std::min(s, t);
+    if (large == 0) return out;
+    const double ratio = small / large;
+    const double w = k == 2 ? ratio : power(ratio, k - 1);
+    const double sum = 1 + w * ratio;
+    const double n = k == 2 ? std::sqrt(sum) : 1 / power(1 / sum, 1 / k);
+    out.value = large * n;
+    const double d_large = n / sum;
+    out.ds = s < t ? w * d_large : d_large;
+    out.dt = s < t ? d_large : w * d_large;
+  }
+  if (out.value > 0) {
+    out.share_s = s / out.value;
+    out.share_t = t / out.value;
+  }
+  return out;
+}
+
+// |x|^p/(|x|^p + |y|^p)^..: the support's weights, (s/h)^(q-1) with h = (s^q + t^q)^(1/q), q - 1 = e / (2 - e).
+struct DualSum {
+  double value = 0, ds = 0, dt = 0;
+};
+DualSum dual_sum(double s, double t, double e) noexcept {
+  const double q = 2 / (2 - e), large = std::max(s, t), small = std::min(s, t);
+  if (large == 0) return {0, 1, 0};
+  const double ratio = small / large, w = power(ratio, q - 1), sum = 1 + w * ratio;
+  const double h = 1 / power(1 / sum, 1 / q), d = h / sum;
+  return {large * h, s < t ? w * d : d, s < t ? d : w * d};
+}
+
+// Largest |p|^2 of the unit gauge's set: the dual norm of the squared radii.
+double dual_of_squares(double s, double t, double e) noexcept {
+  if (e == 1) return std::max(s, t);
+  const double large = std::max(s, t), ratio = std::min(s, t) / large, k = 1 / (1 - e);
+  return large / power(1 / (1 + power(ratio, k)), 1 / k);
+}
+
+double beta(double a, double b) noexcept {
+  return std::exp(std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b));
+}
+
+class Superellipsoid final : public ImplicitSurface {
+ public:
+  Superellipsoid(const Vec3& radii, double e1, double e2)
+      : radii_(radii), e1_(e1), e2_(e2), scale_(3 / radii.cwiseInverse().sum()) {
+    const Vec3 r2 = radii.cwiseAbs2();
+    radius_ = std::sqrt(dual_of_squares(dual_of_squares(r2.x(), r2.y(), e2), r2.z(), e1));
+    find_seeds();
+  }
+  [[nodiscard]] SmoothKind kind() const noexcept override { return SmoothKind::superellipsoid; }
+  [[nodiscard]] bool convex() const noexcept override { return true; }
+  [[nodiscard]] ImplicitJet implicit(const Vec3& p_S) const noexcept override;
+  [[nodiscard]] Vec3 support(const Vec3& d_S) const noexcept override;
+  [[nodiscard]] Vec3 centre() const noexcept override { return Vec3::Zero(); }
+  [[nodiscard]] double radius() const noexcept override { return radius_; }
+  [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
+  [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {
+    const Vec3 p = radii_.cwiseProduct(w);
+    return seed_at(p / std::sqrt(2 * implicit(p).F / scale_ + 1));
+  }
+  [[nodiscard]] SolidMoments moments() const noexcept override;
+
+ private:
+  Vec3 radii_;
+  double e1_, e2_, scale_, radius_ = 0;
+};
+
+// With x_i scaled, R = N(X, Y; k2) and G = N(R, Z; k1):
+// R_xy = -4 (k-1) R_X R_Y x y / R,  R_xx = 2 R_X + 4 (k-1) R_X R_Y Y / R;
+// G_ij = G_R R_ij + 4 (k-1) G_R G_Z (Z / G) r_i r_j  with r = grad R / (2 sqrt R), and so on.
+ImplicitJet Superellipsoid::implicit(const Vec3& p_S) const noexcept {
+  const Vec3 x = p_S.cwiseQuotient(radii_), square = x.cwiseAbs2();
+  const double k2 = 1 / e2_, k1 = 1 / e1_;
+  const PowerSum R = power_sum(square.x(), square.y(), k2);
+  const PowerSum G = power_sum(R.value, square.z(), k1);
+  ImplicitJet jet;
+  jet.F = 0.5 * scale_ * (G.value - 1);
+  if (G.value == 0) return jet;
+  const double root = std::sqrt(R.value);
+  const double rx = root > 0 ? R.ds * x.x() / root : 0, ry = root > 0 ? R.dt * x.y() / root : 0;
+  const double bend2 = 2 * (k2 - 1) * R.ds * R.dt, bend1 = 2 * (k1 - 1) * G.ds * G.dt;
+  // Halves of G's derivatives, as F has the factor 1/2.
+  const double R_xx = R.ds + bend2 * R.share_t, R_yy = R.dt + bend2 * R.share_s;
+  const double R_xy = R.value > 0 ? -bend2 * x.x() * x.y() / R.value : 0;
+  const double across = bend1 * G.share_t, cross = -bend1 * root * x.z() / G.value;
+  Mat3& H = jet.hess;
+  H(0, 0) = G.ds * R_xx + across * rx * rx;
+  H(1, 1) = G.ds * R_yy + across * ry * ry;
+  H(2, 2) = G.dt + bend1 * G.share_s;
+  H(0, 1) = H(1, 0) = G.ds * R_xy + across * rx * ry;
+  H(0, 2) = H(2, 0) = cross * rx;
+  H(1, 2) = H(2, 1) = cross * ry;
+  const Vec3 inverse = radii_.cwiseInverse();
+  H = scale_ * inverse.asDiagonal() * H * inverse.asDiagonal();
+  jet.grad = scale_ * inverse.cwiseProduct(Vec3(G.ds * R.ds * x.x(), G.ds * R.dt * x.y(), G.dt * x.z()));
+  return jet;
+}
+
+Vec3 Superellipsoid::support(const Vec3& d_S) const noexcept {
+  const Vec3 s = radii_.cwiseProduct(d_S), a = s.cwiseAbs();
+  const DualSum side = dual_sum(a.x(), a.y(), e2_), whole = dual_sum(side.value, a.z(), e1_);
+  return {std::copysign(radii_.x() * whole.ds * side.ds, s.x()), std::copysign(radii_.y() * whole.ds * side.dt, s.y()),
+          std::copysign(radii_.z() * whole.dt, s.z())};
+}
+
+// Jaklic, Leonardis & Solina 2000, section 2.3.
+SolidMoments Superellipsoid::moments() const noexcept {
+  const double product = radii_.prod() * e1_ * e2_;
+  SolidMoments m;
+  m.volume = 2 * product * beta(0.5 * e1_ + 1, e1_) * beta(0.5 * e2_, 0.5 * e2_);
+  const double side = 0.5 * product * beta(1.5 * e2_, 0.5 * e2_) * beta(0.5 * e1_, 2 * e1_ + 1);
+  const double axial = 2 * product * beta(0.5 * e2_, 0.5 * e2_ + 1) * beta(1.5 * e1_, e1_ + 1);
+  m.second = Vec3(side, side, axial).cwiseProduct(radii_.cwiseAbs2()).asDiagonal();
+  return m;
+}
+
+}  // namespace
+
+const char* superellipsoid_defect(double e1, double e2) noexcept {
+  if (!(e1 >= kExponentMin && e2 >= kExponentMin)) return "edges too sharp to be computed with";
+  if (e1 > 1 || e2 > 1) return "not twice differentiable, and not convex above 2";
+  if (e1 == 1 && e2 < 1) return "not twice differentiable at the poles on z";
+  return nullptr;
+}
+
+std::unique_ptr<SmoothSurface> make_superellipsoid(const Vec3& radii, double e1, double e2) {
+  TACTUS_ASSERT((radii.array() > 0).all() && radii.allFinite() && superellipsoid_defect(e1, e2) == nullptr);
+  return std::make_unique<Superellipsoid>(radii, e1, e2);
+}
+
+}  // namespace tactus

@@ -1,0 +1,161 @@
+// Extremal points of smooth shapes: how long a pair takes when it is followed, with and without its rates, and when
+// nothing is known; how often Newton's method needs help. CSV: pair, what, calls, median us, mean us, mean Newton
+// steps, solved, fallbacks, ill-conditioned.
+// usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS]]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/collide/extremal_points.h"
+#include "core/shape/convex_hull.h"
+#include "core/shape/smooth_shapes.h"
+#include "tests/support/random.h"
+
+namespace tactus::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Named {
+  std::string name;
+  Shape shape;
+};
+
+struct Placed {
+  Shape shape;
+  Frame X;
+};
+
+class Shapes {
+ public:
+  Shapes() {
+    add("ellipsoid", make_ellipsoid({0.3, 0.2, 0.25}));
+    add("flat_ellipsoid", make_ellipsoid({0.4, 0.3, 0.04}));
+    add("superellipsoid", make_superellipsoid({0.3, 0.2, 0.25}, 0.7, 0.8));
+    add("flat_superellipsoid", make_superellipsoid({0.3, 0.3, 0.2}, 0.3, 0.3));
+    Random rng(5);
+    std::vector<Vec3> cloud;
+    for (int i = 0; i < 40; ++i) cloud.push_back(rng.direction().cwiseProduct(Vec3(0.35, 0.3, 0.2)));
+    std::string error;
+    if (!build_convex_hull(cloud, 64, hull_, error)) std::abort();
+    partners = smooth;
+    partners.push_back({"sphere", make_sphere(0.2)});
+    partners.push_back({"capsule", make_capsule(0.1, 0.3)});
+    partners.push_back({"box", make_box({0.3, 0.2, 0.1})});
+    partners.push_back({"cylinder", make_cylinder(0.2, 0.25)});
+    partners.push_back({"convex", make_convex(&hull_)});
+    partners.push_back({"half_space", make_half_space()});
+    add("torus", make_torus(0.3, 0.1));  // no partner: its pairs are searched for in every call
+  }
+  std::vector<Named> smooth, partners;
+
+ private:
+  void add(const char* name, std::unique_ptr<SmoothSurface> surface) {
+    smooth.push_back({name, make_smooth(surface.get())});
+    surfaces_.push_back(std::move(surface));
+  }
+  std::vector<std::unique_ptr<SmoothSurface>> surfaces_;
+  ConvexHull hull_;
+};
+
+struct Tally {
+  std::vector<double> us;
+  std::uint64_t steps = 0;
+  std::uint32_t solved = 0, fallbacks = 0, ill = 0;
+
+  void add(const ExtremalPair& pair, Clock::duration took) {
+    us.push_back(std::chrono::duration<double, std::micro>(took).count());
+    steps += pair.iterations;
+    solved += pair.known() ? 1 : 0;
+    fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
+    ill += pair.status == ExtremalStatus::ill_conditioned ? 1 : 0;
+  }
+  void print(const std::string& a, const std::string& b, const char* what) {
+    double sum = 0;
+    for (const double t : us) sum += t;
+    const double n = static_cast<double>(us.size());
+    std::nth_element(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(us.size() / 2), us.end());
+    std::printf("%s-%s,%s,%zu,%.3f,%.3f,%.2f,%u,%u,%u\n", a.c_str(), b.c_str(), what, us.size(), us[us.size() / 2],
+                sum / n, static_cast<double>(steps) / n, solved, fallbacks, ill);
+  }
+};
+
+Placed placed(const Shape& shape, Random& rng, double spread) {
+  const Mat3 R = rng.rotation().toRotationMatrix();
+  return {shape, {R, rng.in_cube(spread)}};
+}
+
+void cold(const Named& first, const Named& second, int pairs) {
+  Random rng(17);
+  Tally tally;
+  for (int i = 0; i < pairs; ++i) {
+    const Placed a = placed(first.shape, rng, 0), b = placed(second.shape, rng, 1);
+    ExtremalSide side_a, side_b;
+    const auto start = Clock::now();
+    const ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b);
+    tally.add(pair, Clock::now() - start);
+  }
+  tally.print(first.name, second.name, "cold");
+}
+
+// Steps of 1 ms at about 1 m/s and 2 rad/s, points advanced along their rates (eq. 17, 60). Timed in batches of 20
+// calls, so that the clock's own time does not count.
+void warm(const Named& first, const Named& second, int calls, bool with_rates) {
+  constexpr int kBatch = 20;
+  constexpr double kStep = 1e-3;
+  Random rng(18);
+  Tally tally;
+  while (static_cast<int>(tally.us.size()) * kBatch < calls) {
+    Placed a = placed(first.shape, rng, 0), b = placed(second.shape, rng, 0);
+    b.X.p = rng.direction();
+    if (second.shape.kind == ShapeKind::half_space) b.X.R.setIdentity(), b.X.p = Vec3(0, 0, -0.5);
+    RigidMotion A, B;
+    A.v_W = rng.in_cube(1), A.w_W = rng.in_cube(2);
+    B.v_W = rng.in_cube(1), B.w_W = rng.in_cube(2);
+    if (second.shape.kind == ShapeKind::half_space) B.v_W.setZero(), B.w_W.setZero();
+    ExtremalSide side_a, side_b;
+    ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b);
+    if (!pair.has_rates() || pair.d < 0.05) continue;
+    std::uint64_t steps = 0;
+    const auto start = Clock::now();
+    for (int i = 0; i < kBatch; ++i) {
+      if (with_rates) {
+        A.c_W = a.X.p, B.c_W = b.X.p;
+        const ExtremalRates rates = extremal_rates(pair, A, B);
+        const SecondRate second_rate = extremal_second_rate(pair, rates, A, B);
+        remember_rates(pair, rates, A, B, a.shape, a.X, b.shape, b.X, side_a, side_b);
+        if (second_rate.constant > 1e300) std::abort();  // so that it is computed
+      }
+      a.X.R = rotate_by(kStep * A.w_W, Quat(a.X.R)).toRotationMatrix();
+      b.X.R = rotate_by(kStep * B.w_W, Quat(b.X.R)).toRotationMatrix();
+      a.X.p += kStep * A.v_W, b.X.p += kStep * B.v_W;
+      pair = extremal_points(a.shape, a.X, b.shape, b.X, kStep, side_a, side_b);
+      steps += pair.iterations;
+    }
+    tally.add(pair, (Clock::now() - start) / kBatch);
+    tally.steps += steps / kBatch - pair.iterations;
+  }
+  tally.print(first.name, second.name, with_rates ? "warm_with_rates" : "warm");
+}
+
+}  // namespace
+}  // namespace tactus::test
+
+int main(int argc, char** argv) {
+  using namespace tactus::test;
+  const int pairs = argc > 1 ? std::atoi(argv[1]) : 10000, calls = argc > 2 ? std::atoi(argv[2]) : 20000;
+  const Shapes shapes;
+  std::printf("pair,what,calls,median_us,mean_us,mean_steps,solved,fallbacks,ill_conditioned\n");
+  for (const Named& first : shapes.smooth) {
+    for (const Named& second : shapes.partners) {
+      if (pairs > 0) cold(first, second, pairs);
+      if (calls <= 0 || !first.shape.smooth->convex()) continue;
+      warm(first, second, calls, false);
+      warm(first, second, calls, true);
+    }
+  }
+}
