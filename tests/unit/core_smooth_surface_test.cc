@@ -113,7 +113,8 @@ TEST_CASE("smooth surfaces: seeds are sorted and leave no point far from all of 
 }
 
 TEST_CASE("superellipsoid: twice differentiable where coordinates are zero, and flat at the poles") {
-  for (const auto& [e1, e2] : {std::pair(0.8, 1.0), {0.8, 0.8}, {0.5, 0.75}, {0.75, 0.5}, {0.3, 0.3}, {0.1, 0.6}}) {
+  for (const auto& exponents : {std::pair(0.8, 1.0), {0.8, 0.8}, {0.5, 0.75}, {0.75, 0.5}, {0.3, 0.3}, {0.1, 0.6}}) {
+    const double e1 = exponents.first, e2 = exponents.second;
     const SurfacePtr surface = make_superellipsoid({0.3, 0.2, 0.5}, e1, e2);
     INFO("e1 " << e1 << " e2 " << e2);
     for (const Vec3& pole : {Vec3(0.3, 0, 0), Vec3(0, 0.2, 0), Vec3(0, 0, -0.5), Vec3(0.1, 0.1, 0), Vec3(0, 0.1, 0.3),

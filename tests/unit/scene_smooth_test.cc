@@ -9,6 +9,7 @@
 #include "core/shape/smooth_surface.h"
 #include "core/tool_planes.h"
 #include "core/world.h"
+#include "tests/support/smooth_surfaces.h"
 #include "tests/support/tolerance.h"
 
 namespace tactus {
@@ -65,11 +66,26 @@ TEST_CASE("scene smooth: every kind loads, is owned by the model and is stepped"
     kinds.insert(surface->kind());
     cavity = cavity || surface->cavity();
   }
-  CHECK(kinds.size() == 6);
+  CHECK(kinds.size() == 5);
   CHECK(cavity);
   World world(model, Limits{});
   for (int i = 0; i < 10; ++i) world.step();
   CHECK(world.state().time == doctest::Approx(0.01));
+}
+
+TEST_CASE("scene smooth: splines of two and of three ways") {
+  const auto load = [](const std::vector<Vec3>& control, const std::string& grid) {
+    std::string points;
+    for (const Vec3& p : control)
+      points += "[" + std::to_string(p.x()) + ", " + std::to_string(p.y()) + ", " + std::to_string(p.z()) + "], ";
+    return parse_scene(scene("kind = \"spline\"\ncontrol_points_m = [" + points + "]\ncontrol_grid = " + grid),
+                       "f.toml", {});
+  };
+  const auto ring = load(test::torus_control(8, 6), "[8, 6]"), ball = load(test::ball_control(4, 4, 4), "[4, 4, 4]");
+  CHECK(ring->shapes.at(0).shape.smooth->topology() == SmoothTopology::torus);
+  CHECK(ball->shapes.at(0).shape.smooth->topology() == SmoothTopology::sphere);
+  CHECK(ring->bodies[0].mass > 0);
+  CHECK(ball->bodies[0].mass > 0);
 }
 
 TEST_CASE("scene smooth: bodies of a generator share one surface") {

@@ -52,7 +52,8 @@ double relative_error(const SolidMoments& a, const SolidMoments& b) {
 
 TEST_CASE("smooth mass: superellipsoids by their sections") {
   const Vec3 r(0.3, 0.2, 0.5);
-  for (const auto& [e1, e2] : {std::pair(1.0, 1.0), {0.8, 1.0}, {0.5, 0.5}, {0.3, 0.7}, {0.7, 0.3}, {0.1, 0.1}}) {
+  for (const auto& exponents : {std::pair(1.0, 1.0), {0.8, 1.0}, {0.5, 0.5}, {0.3, 0.7}, {0.7, 0.3}, {0.1, 0.1}}) {
+    const double e1 = exponents.first, e2 = exponents.second;
     INFO("e1 " << e1 << " e2 " << e2);
     const double p1 = 2 / e1, p2 = 2 / e2, a = e1, b = 0.5 * e2;
     // The section at z is the one at 0 scaled by (1 - z^p1)^(e1/2).
@@ -96,14 +97,13 @@ TEST_CASE("smooth mass: triangles converge to it with the square of their size")
 TEST_CASE("smooth mass: a ring and a torus obey Pappus") {
   std::string error;
   const SurfacePtr ring = make_revolution(ring_profile(), error);
-  // Area and centroid of the section from a fine polygon of it, extrapolated.
+  // Area times distance of the section's centroid from the axis, of a fine polygon, extrapolated.
   const auto section = [&](int n) {
-    double area = 0, moment = 0;
+    double moment = 0;
     for (int i = 0; i < n; ++i) {
       const Vec3 p = ring->at(Vec3(0, static_cast<double>(i) / n, 0)).p_S;
       const Vec3 q = ring->at(Vec3(0, static_cast<double>(i + 1) / n, 0)).p_S;
       const double twice = p.x() * q.z() - q.x() * p.z();
-      area += 0.5 * twice;
       moment += twice * (p.x() + q.x()) / 6;
     }
     return moment;
