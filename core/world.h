@@ -164,7 +164,8 @@ class World {
   [[nodiscard]] double h() const noexcept { return ticks_per_step_ * model_->step; }
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  // Contacts of the last step, found at its start, with the force on A at each point [N, W].
+  // Contacts of the last step, found at its start, with the force on A at each point [N, W]; with lcp_stepper = exact,
+  // those of its end.
   [[nodiscard]] const ContactSet& contacts() const noexcept { return contacts_; }
   [[nodiscard]] const Vec3& contact_force(std::uint32_t point) const noexcept { return contact_forces_[point].force; }
   // Moves a body: for kinematic bodies and tests. V_WB is that of B's origin.

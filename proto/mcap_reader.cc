@@ -25,6 +25,26 @@ std::string number(std::uint64_t x) {
 
 }  // namespace
 
+std::vector<ChunkPlace> find_chunks(std::istream& in) {
+  std::vector<ChunkPlace> out;
+  in.clear();
+  in.seekg(0, std::ios::end);
+  const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(0, in.tellg()));
+  std::string head(kPrefixBytes + 2 * sizeof(std::uint64_t), '\0');
+  for (std::uint64_t at = kMagic.size(); at + head.size() <= size;) {
+    in.seekg(static_cast<std::streamoff>(at));
+    if (!in.read(head.data(), static_cast<std::streamsize>(head.size()))) break;
+    Taker taker(head);
+    const auto op = static_cast<Op>(taker.number<std::uint8_t>());
+    const auto length = taker.number<std::uint64_t>();
+    if (length > kRecordBytesMax || at + kPrefixBytes + length > size || op == Op::data_end) break;
+    const auto first = taker.number<std::uint64_t>();
+    if (op == Op::chunk && length > 2 * sizeof first) out.push_back({at, first, taker.number<std::uint64_t>()});
+    at += kPrefixBytes + length;
+  }
+  return out;
+}
+
 struct Reader::Unpacker {
   Unpacker() : context(ZSTD_createDCtx()) {}
   ~Unpacker() { ZSTD_freeDCtx(context); }
@@ -78,6 +98,16 @@ bool Reader::next(Message& out) {
     if (!loose_.empty()) return take_message(std::exchange(loose_, {}), out);
   }
   return false;
+}
+
+void Reader::jump(std::uint64_t offset) {
+  in_.clear();
+  in_.seekg(static_cast<std::streamoff>(offset));
+  offset_ = read_ = offset;
+  chunk_rest_ = loose_ = {};
+  damage_.clear();
+  done_ = false;
+  jumped_ = true;
 }
 
 bool Reader::read_record() {
@@ -234,7 +264,8 @@ bool Reader::take_end(std::string_view content) {
   Taker taker(content);
   const auto sum = taker.number<std::uint32_t>();
   if (!taker.whole()) return fail("an end of the data that does not decode");
-  if (sum != 0 && sum != crc_before_) return fail("the CRC-32 of the data section is not that of its bytes");
+  if (sum != 0 && sum != crc_before_ && !jumped_)
+    return fail("the CRC-32 of the data section is not that of its bytes");
   offset_ = read_;
   return finish();
 }

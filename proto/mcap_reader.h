@@ -25,6 +25,14 @@ struct ChannelInfo {
   std::string topic, encoding, schema, schema_encoding;
 };
 
+// Where a chunk stands, and the times of its messages [ns].
+struct ChunkPlace {
+  std::uint64_t offset = 0, first_ns = 0, last_ns = 0;
+};
+// All whole chunks of a file, in their order, by the heads of its records alone: nothing is unpacked, and nothing
+// checked but that it fits the file.
+std::vector<ChunkPlace> find_chunks(std::istream& in);
+
 class Reader {
  public:
   // In pieces: a damaged length asks for no more memory than the file has bytes.
@@ -35,6 +43,9 @@ class Reader {
 
   // False: the end, or damage.
   bool next(Message& out);
+  // next() goes on with the record at this byte, which is where a chunk begins (find_chunks); whatever was found
+  // damaged before is forgotten, and the CRC of the data section, which covers all of it, is not looked at any more.
+  void jump(std::uint64_t offset);
   // Of a message that next() gave.
   [[nodiscard]] const ChannelInfo& channel(std::uint16_t id) const { return channels_.at(id); }
   [[nodiscard]] bool damaged() const { return !damage_.empty(); }
@@ -70,7 +81,7 @@ class Reader {
   std::string_view chunk_rest_, chunk_all_, loose_;  // not yet read of the chunk; a message outside of chunks
   std::uint64_t offset_ = 0, read_ = 0, chunks_ = 0;
   std::uint32_t data_crc_ = 0, crc_before_ = 0;
-  bool begun_ = false, is_mcap_ = false, done_ = false;
+  bool begun_ = false, is_mcap_ = false, done_ = false, jumped_ = false;
   std::map<std::uint16_t, Schema> schemas_;
   std::map<std::uint16_t, ChannelInfo> channels_;
 };

@@ -20,6 +20,11 @@ class RecordReader {
   explicit RecordReader(std::istream& in) : file_(in) {}
   // False: the end, or damage.
   bool next(v1::Record& out);
+  // As mcap::Reader::jump(), after the header was read.
+  void jump(std::uint64_t offset) {
+    file_.jump(offset);
+    damage_.clear();
+  }
   [[nodiscard]] bool damaged() const { return !damage_.empty(); }
   // What is wrong and at which byte; empty when the file is whole.
   [[nodiscard]] const std::string& damage() const { return damage_; }

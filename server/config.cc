@@ -51,6 +51,7 @@ void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
                               {"black_box.hash_every_ticks", &o.hash_every_ticks, 0, 1e9},
                               {"record.folder", &o.record_folder},
                               {"record.state_hz", &o.record_state_hz, 0.001, 10000},
+                              {"record.viewer_hz", &o.viewer_hz, 0, 1000},
                               {"record.ring_bytes", &o.stream_bytes, 1 << 20, 17179869184.0},
                           });
 }
@@ -306,6 +307,9 @@ void finish_config(ServerConfig& c) {
   const std::string& foxglove = c.net.web.foxglove;
   TACTUS_REQUIRE(foxglove == "off" || foxglove == "auto" || foxglove == "open",
                  "web.foxglove: found '" + foxglove + "', expected off, auto or open");
+  TACTUS_REQUIRE(c.play.empty() || !c.tick.lockstep, "--play: a recording has no lockstep; leave --lockstep out");
+  TACTUS_REQUIRE(c.play.empty() || c.record.empty(),
+                 "--play: what is played is a recording already; leave --record out");
   c.tick.bodies = c.net.limits.bodies;
   c.tick.contacts = c.net.contacts = c.published_contacts;
   if (!c.tick.rights.enabled) c.net.priority = 0;

@@ -21,7 +21,8 @@ struct ServerConfig {
   std::string token_file;
   std::vector<std::pair<std::string, std::string>> set;
   std::uint32_t published_contacts = 2048, command_rows = 4096;
-  std::string record, replay;
+  std::string record, replay, play;
+  double play_speed = 1;  // of play: recorded over real time
   std::string log_level = "info";
   bool status_line = true;
   double duration_s = 0;  // 0: until stopped

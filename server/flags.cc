@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "server/net/options.h"
+#include "server/record/player.h"
 
 #ifndef TACTUS_VERSION
 #define TACTUS_VERSION "0"
@@ -40,6 +41,9 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_flag("--lockstep", c.tick.lockstep, "Advance only when a client grants it");
   app.add_option("--record", c.record, "Record to this file (MCAP), from the first tick on");
   app.add_option("--replay", c.replay, "Re-execute this recording, say whether it comes out the same, and end");
+  app.add_option("--play", c.play, "Show this recording to clients and viewers instead of a live world");
+  app.add_option("--speed", c.play_speed, "Of --play: recorded over real time (default: 1)")
+      ->check(CLI::Range(record::Player::kSpeedLeast, record::Player::kSpeedMost));
   app.add_option("--token-file", raw.token_file, "File whose contents clients must prove to know");
   app.add_option("--set", raw.set, "key=value: overrides a parameter of the scene; may be repeated")->take_all();
   app.add_flag("--no-realtime", raw.no_realtime, "Ask for no real-time rights");

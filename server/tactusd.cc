@@ -6,6 +6,7 @@
 
 #include <asio/signal_set.hpp>
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +18,8 @@
 #include "server/flags.h"
 #include "server/net/server.h"
 #include "server/realtime/clock.h"
+#include "server/record/player.h"
+#include "server/record/replay.h"
 #include "server/record/replay_file.h"
 
 namespace {
@@ -113,50 +116,97 @@ void say_goodbye(const TickMetrics& m) {
       us(step, 0.5), us(step, 0.99), m.states_dropped.read());
 }
 
-int serve(const ServerConfig& config) {
-  const std::string path = scene_path(config);
-  net::LoadedScene scene = load_first_scene(config, path);
+// The scene that stands in a recording.
+net::LoadedScene scene_of(const record::PlayTape& tape) {
+  net::LoadedScene out;
+  out.name = tape.header().scene_name();
+  try {
+    out.world = record::replay_world(tape.header());
+  } catch (const InputError& e) {
+    throw InputError(tape.path() + ": the scene that stands in it does not load any more: " + e.what());
+  }
+  out.blank = out.world->state();
+  return out;
+}
+
+void start_player(const ServerConfig& config, record::Player& player, TickLink& link, const World& world, int cpu) {
+  const auto step_ns = static_cast<std::uint64_t>(std::llround(1e9 * world.model().step));
+  if (!player.start(*link.play, config.tick.bodies, config.published_contacts, step_ns, cpu))
+    throw InputError("the player's thread could not be created: see ulimit -u and -v");
+  const record::PlayTape& tape = player.tape();
+  spdlog::info("playing {}: {:.3f} s of scene '{}', recorded by {}", tape.path(),
+               1e-9 * static_cast<double>(tape.end_ns() - tape.begin_ns()), tape.header().scene_name(),
+               tape.header().build());
+  if (!tape.damage().empty()) spdlog::warn("{}: {}; what is whole before is played", tape.path(), tape.damage());
+}
+
+// Signals and --duration-s.
+class Stops {
+ public:
+  Stops(asio::io_context& io, net::NetServer& server, double duration_s)
+      : signals_(io, SIGINT, SIGTERM), duration_(io) {
+    signals_.async_wait([&server](asio::error_code error, int signal) {
+      if (!error) server.stop(signal == SIGINT ? "interrupted (SIGINT)" : "terminated (SIGTERM)");
+    });
+    if (duration_s <= 0) return;
+    duration_.expires_after(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(duration_s)));
+    duration_.async_wait([&server](asio::error_code error) {
+      if (!error) server.stop("the duration asked for is over");
+    });
+  }
+
+ private:
+  asio::signal_set signals_;
+  asio::steady_timer duration_;
+};
+
+std::unique_ptr<record::Recorder> make_recorder(const ServerConfig& config, TickLink& link) {
+  const bool records =
+      config.black_box.seconds > 0 || !config.record.empty() || !config.black_box.record_folder.empty();
+  if (!records || !config.play.empty()) return nullptr;
+  link.record = std::make_unique<RecordFeed>(config.tick.bodies, kRecordRows, config.black_box.hash_every_ticks,
+                                             config.black_box.viewer_hz > 0 ? config.published_contacts : 0);
+  auto recorder = std::make_unique<record::Recorder>(config.black_box, *link.record);
+  if (config.record.empty()) return recorder;
+  const std::string problem = recorder->start_recording(config.record, "--record", 0);
+  if (!problem.empty()) throw InputError("--record: " + problem);
+  return recorder;
+}
+
+int serve(ServerConfig config) {
+  std::unique_ptr<record::Player> player;
+  if (!config.play.empty()) player = std::make_unique<record::Player>(config.play, config.play_speed);
+  const std::string path = player ? std::string() : scene_path(config);
+  net::LoadedScene scene = player ? scene_of(player->tape()) : load_first_scene(config, path);
+  config.tick.bodies = std::max(config.tick.bodies, static_cast<std::uint32_t>(scene.world->model().bodies.size()));
   const World& world = *scene.world;
   say_rates(config, world);
   for (const std::string& note : world.model().notes) spdlog::warn("{}", note);
   const std::uint32_t epoch = net::random_u32();
   TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
-  if (config.black_box.seconds > 0 || !config.record.empty() || !config.black_box.record_folder.empty())
-    link.record = std::make_unique<RecordFeed>(config.tick.bodies, kRecordRows, config.black_box.hash_every_ticks);
+  if (player) link.play = std::make_unique<PlayFeed>(config.tick.bodies, config.published_contacts);
+  const std::unique_ptr<record::Recorder> recorder = make_recorder(config, link);
   TickLoop loop(config.tick, link, std::move(scene.world), epoch);
   SolverThread* const solvers[] = {scene.solver.get(), scene.shadow.get()};
   loop.set_solvers(std::move(scene.solver), std::move(scene.shadow));
 
   asio::io_context io(1);
-  std::unique_ptr<record::Recorder> recorder;
-  if (link.record) recorder = std::make_unique<record::Recorder>(config.black_box, *link.record);
-  if (!config.record.empty()) {
-    const std::string problem = recorder->start_recording(config.record, "--record", 0);
-    if (!problem.empty()) throw InputError("--record: " + problem);
-  }
   net::NetServer server(io, config.net, link, loop, path, recorder.get());
-  asio::signal_set signals(io, SIGINT, SIGTERM);
-  signals.async_wait([&](asio::error_code error, int signal) {
-    if (!error) server.stop(signal == SIGINT ? "interrupted (SIGINT)" : "terminated (SIGTERM)");
-  });
-  asio::steady_timer duration(io);
-  if (config.duration_s > 0) {
-    duration.expires_after(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(config.duration_s)));
-    duration.async_wait([&](asio::error_code error) {
-      if (!error) server.stop("the duration asked for is over");
-    });
-  }
+  if (player) server.play(*player);
+  const Stops stops(io, server, config.duration_s);
   if (config.status_line) server.on_second = [](const std::string& line) { spdlog::info("{}", line); };
   if (recorder && !recorder->start(-1))  // before the first tick
     throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
   if (!loop.start()) throw InputError("the tick thread could not be created: see ulimit -u and -v");
   say_rights(loop, config.tick.lockstep ? 0 : config.net.priority);
+  const int cpu = loop.rights() == nullptr ? -1 : loop.rights()->cpu;
   for (SolverThread* solver : solvers) {
-    if (solver != nullptr && !solver->start(loop.rights() == nullptr ? -1 : loop.rights()->cpu))
+    if (solver != nullptr && !solver->start(cpu))
       throw InputError("a solver's thread could not be created: see ulimit -u and -v");
   }
-  if (recorder && loop.rights() != nullptr) recorder->avoid_cpu(loop.rights()->cpu);
+  if (recorder) recorder->avoid_cpu(cpu);
+  if (player) start_player(config, *player, link, world, cpu);
   server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep, scene.source);
   std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", config.net.listen.c_str(), server.control_port(),
               server.realtime_port(), server.web_port());
@@ -166,6 +216,7 @@ int serve(const ServerConfig& config) {
   io.run();
   loop.request_stop();
   loop.join();
+  if (player) player->stop();
   if (recorder) recorder->stop();
   say_goodbye(loop.metrics());
   print_interleaved(config.tick, loop.metrics());

@@ -56,6 +56,11 @@ struct RecordOptions {
   std::string name;
   double state_hz = 0;
 };
+struct PlayOptions {
+  std::string seek;  // seconds, or +seconds, -seconds from where it is; empty: stay
+  double speed = 0;  // 0: as it is
+  bool pause = false, resume = false, take_over = false;
+};
 struct ExportOptions {
   std::string file, csv, npz;
 };
@@ -91,6 +96,7 @@ int run_blackbox_save(const Common& common, const BlackBoxOptions& options);
 int run_blackbox_show(const Common& common, const BlackBoxOptions& options);
 int run_record_start(const Common& common, const RecordOptions& options);
 int run_record_stop(const Common& common, const RecordOptions& options);
+int run_play(const Common& common, const PlayOptions& options);
 int run_export(const Common& common, const ExportOptions& options);
 int run_latency(const Common& common, const LatencyOptions& options);
 int run_doctor(const Common& common, const DoctorOptions& options);

@@ -210,6 +210,25 @@ void add_recording(CLI::App& app, Chosen& chosen) {
   });
 }
 
+void add_play(CLI::App& app, Chosen& chosen) {
+  auto play = std::make_shared<PlayOptions>();
+  CLI::App* sub = add(app, chosen, "play", "Moves through the recording that a server plays (tactusd --play FILE)",
+                      "  tactus play                  where is it?\n  tactus play --seek 12.5 --speed 0.25\n"
+                      "  tactus play --seek -2 --pause    two seconds back, and stand\n  tactus play --resume",
+                      run_play, play);
+  sub->add_option("--seek", play->seek, "seconds from the recording's begin; +S or -S: from where it is")
+      ->check([](const std::string& text) {
+        double number = 0;
+        char rest = 0;
+        return std::sscanf(text.c_str(), "%lf%c", &number, &rest) == 1 ? ""
+                                                                       : "'" + text + "' is not a number of seconds";
+      });
+  sub->add_option("--speed", play->speed, "recorded over real time")->check(CLI::Range(0.001, 1000.0));
+  CLI::Option* pause = sub->add_flag("--pause", play->pause, "stand");
+  sub->add_flag("--resume", play->resume, "go on")->excludes(pause);
+  sub->add_flag("--take-over", play->take_over, "take the lease \"world\" from its holder");
+}
+
 void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   auto latency = std::make_shared<LatencyOptions>();
   CLI::App* sub =
@@ -266,6 +285,7 @@ int main(int argc, char** argv) {
     add_looking(app, chosen);
     add_driving(app, chosen);
     add_world(app, chosen);
+    add_play(app, chosen);
     add_recording(app, chosen);
     add_measuring(app, chosen, argv[0]);
     app.parse(argc, argv);

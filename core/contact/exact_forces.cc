@@ -88,7 +88,7 @@ void ExactForces::find_jet(FollowedContact& c, std::span<const Frame> X_WS,
   } else {
     c.jet = contact_jet(c.features, X_WA, A, X_WB, B);
   }
-  c.e = ContactProblem::frame(c.jet.nhat_BA);
+  c.e = ContactProblem::frame(c.jet.nhat_BA, model_.planar);
 }
 
 void ExactForces::look(const double* q, const double* v) noexcept {

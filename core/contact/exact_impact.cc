@@ -64,6 +64,7 @@ void ExactStepper::publish(const Tick& tick, State& state) noexcept {
   std::fill_n(tick.contact_force, tick.contacts.point_count, SpatialForce{});
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
     PairRecord& record = state.pairs[tick.contacts.manifolds[i].pair];
+    record.model.fill(0.0);
     record.phase = ContactPhase::apart;
   }
   for (const FollowedContact& c : forces_.contacts()) {

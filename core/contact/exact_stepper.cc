@@ -19,32 +19,6 @@ constexpr double kWeak = 1e-7;            // a force below this, of what acts wi
 constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
 
-// What a pair with a smooth shape remembers: where its extremal points were. All zero: nothing.
-struct SmoothMemory {
-  double p_S[2][3];
-  double feature[2];
-  double known;
-};
-void recall(const PairRecord& record, FollowedContact& c) noexcept {
-  const auto memory = load_block<SmoothMemory>(record);
-  if (memory.known == 0) return;
-  int i = 0;
-  for (ExtremalSide* side : {&c.side_a, &c.side_b}) {
-    side->p_S = Vec3(memory.p_S[i][0], memory.p_S[i][1], memory.p_S[i][2]);
-    side->feature = static_cast<std::int32_t>(memory.feature[i++]);
-  }
-}
-void remember(const FollowedContact& c, PairRecord& record) noexcept {
-  SmoothMemory memory{};
-  int i = 0;
-  for (const ExtremalSide* side : {&c.side_a, &c.side_b}) {
-    std::copy_n(side->p_S.data(), 3, memory.p_S[i]);
-    memory.feature[i++] = side->feature;
-  }
-  memory.known = 1;
-  store_block(record, memory);
-}
-
 Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
   const Vec3 v =
       material_velocity(forces.motion(c.body_a), c.jet.pa) - material_velocity(forces.motion(c.body_b), c.jet.pb);
@@ -82,7 +56,9 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   // Several points of a smooth pair: its surfaces fit each other there, and extremal points would be one and the same.
   out.smooth = m.count == 1 && (a.shape.kind == ShapeKind::smooth || b.shape.kind == ShapeKind::smooth);
   if (out.smooth) {
-    recall(record, out);
+    // Where collision found them at this state.
+    out.side_a = {record.witness.point_a, Vec3::Zero(), record.witness.feature_a};
+    out.side_b = {record.witness.point_b, Vec3::Zero(), record.witness.feature_b};
   } else {
     out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
                                  m.nhat_BA_W, tick.contacts.points[point]);
@@ -94,7 +70,7 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
 }
 
 // All contacts that touch, at the state that the finder saw.
-void ExactStepper::gather(const Tick& tick, State& state) noexcept {
+void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
   forces_.clear();
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
@@ -107,9 +83,6 @@ void ExactStepper::gather(const Tick& tick, State& state) noexcept {
     }
   }
   forces_.look(state.q.data(), state.v.data());
-  for (const FollowedContact& c : forces_.contacts()) {
-    if (c.smooth) remember(c, state.pairs[tick.contacts.manifolds[c.manifold].pair]);
-  }
 }
 
 // Which contacts carry force in this piece, and which of them slide.

@@ -34,7 +34,7 @@ class ExactStepper {
     double depth;
   };
 
-  void gather(const Tick& tick, State& state) noexcept;
+  void gather(const Tick& tick, const State& state) noexcept;
   void strike(const Tick& tick, State& state, StepReport& report) noexcept;
   void classify() noexcept;
   void publish(const Tick& tick, State& state) noexcept;

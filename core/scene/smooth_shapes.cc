@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/scene/scene_builder.h"
 #include "core/shape/mesh_check.h"
@@ -56,6 +57,21 @@ SurfacePtr read_revolution(StrictTable& table) {
   return surface;
 }
 
+SurfacePtr read_spline(StrictTable& table) {
+  const std::vector<Vec3> control = table.points("control_points_m");
+  std::vector<std::size_t> grid;
+  for (const double n : table.numbers("control_grid", 2, 3)) {
+    if (!(n >= 4 && n <= static_cast<double>(kSplineMax) && n == std::floor(n)))
+      table.fail("control_grid",
+                 "found " + number_text(n) + ", expected whole numbers from 4 to " + std::to_string(kSplineMax));
+    grid.push_back(static_cast<std::size_t>(n));
+  }
+  std::string error;
+  SurfacePtr surface = make_spline(control, grid, error);
+  if (!surface) table.fail("control_points_m", error);
+  return surface;
+}
+
 SurfacePtr read_surface_of(StrictTable& table, SmoothKind kind) {
   switch (kind) {
     case SmoothKind::ellipsoid:
@@ -69,9 +85,9 @@ SurfacePtr read_surface_of(StrictTable& table, SmoothKind kind) {
     case SmoothKind::revolution:
       return read_revolution(table);
     case SmoothKind::spline:
-      break;
+      return read_spline(table);
   }
-  table.fail_expected("kind", "a surface that this build has");
+  table.fail_expected("kind", "a smooth kind");
 }
 
 // As World takes pairs: of different bodies, one of which moves by forces.

@@ -74,7 +74,8 @@ class SmoothSurface {
   // Centre and radius of a ball around the surface, in S [m].
   [[nodiscard]] virtual Vec3 centre() const noexcept = 0;
   [[nodiscard]] virtual double radius() const noexcept = 0;
-  // Axis-aligned bounds of the surface at X_WS: exact, but for splines, whose control points bound them.
+  // Axis-aligned bounds of the surface at X_WS: exact, but for splines: of their box along
+  // the axes of S.
   [[nodiscard]] virtual Aabb bounds(const Frame& X_WS) const noexcept = 0;
 
   // What loading, drawing and tests need; not for the tick.

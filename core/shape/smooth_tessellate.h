@@ -15,7 +15,7 @@ struct SmoothTriangles {
 };
 
 // Of a drawing, as a fraction of the surface's radius; and the most triangles of one.
-inline constexpr double kDrawTolerance = 1e-3;
+inline constexpr double kDrawTolerance = 2e-3;
 inline constexpr std::size_t kDrawTriangles = 32768;
 
 // Refined until the middle of each edge is within `tolerance` [m] of the surface, measured along its normal, or a finer

@@ -129,6 +129,12 @@ def add_joints(packet):
     return packet
 
 
+def add_play(packet):
+    packet.play_time_ns = 1_790_000_000_000_000_123
+    packet.status_bits = m.Status.PAUSED
+    return packet
+
+
 def command_joints():
     packet = m.CommandPacket(scene_epoch=EPOCH, client_send_ns=(1 << 62) + 7, deadline_us=5_000, expected_tick=1003, joint_id=[3, 5, 6])
     packet.joint_mode.extend([m.JointMode.EFFORT, m.JointMode.POSITION, m.JointMode.RELEASE])
@@ -168,6 +174,7 @@ def client_frames():
         (True, m.Request(id=2, load_scene=load)),
         (True, m.Request(id=3, acquire_lease=lease)),
         (True, pause),
+        (True, m.Request(id=5, set_playback={"position_s": 0.0, "speed": 0.25})),  # position 0 is a wish, too
     ]
 
 
@@ -176,12 +183,15 @@ def server_frames():
              "scene_epoch": EPOCH, "step_s": 0.001, "role": "control"}  # fmt: skip
     error = {"code": m.ErrorCode.BAD_SCENE, "text": "pile.toml:12: body.radius_m: expected a positive number, found -1 \u2264 0"}
     event = {"kind": m.EventKind.LEASE_LOST, "tick": 1 << 40, "text": "body/block/wrench", "scene_epoch": EPOCH}
+    playback = {"position_s": 12.5, "duration_s": 60.0, "speed": 0.25, "paused": True, "begin_ns": 1_790_000_000_000_000_123, "file": "/runs/grasp.mcap",
+                "recorded_by": "tactusd 0.1.0", "state_step_s": 0.001}  # fmt: skip
     grant = {"tick": 10_000, "state_hash": 0xFEDCBA9876543210}
     return [
         (False, m.Reply(id=1, hello=hello)),
         (True, m.Reply(id=2, error=error)),
         (True, m.Reply(event=event)),
         (True, m.Reply(id=3, grant=grant)),
+        (True, m.Reply(id=4, playback=playback)),
     ]
 
 
@@ -256,6 +266,7 @@ def golden():
         "state_part_1_of_2": datagram("second part of the same tick", "STATE", 7, state(1003, range(9, 12), part=1, parts=2)),
         "command": datagram("two rows, world and body frame, off the mass centre", "COMMAND", 8, command()),
         "state_joints": datagram("joints, sensors, an end effector and two columns of its Jacobian", "STATE", 13, add_joints(state(1004, [1]))),
+        "state_play": datagram("a recorded state that a server plays, paused", "STATE", 18, add_play(state(1005, [1]))),
         "command_joints": datagram("three joints: an effort, a position with its rate, a release", "COMMAND", 14, command_joints()),
         "command_robot": datagram("a wrench and seven rates for a whole robot", "COMMAND", 15, command_robot()),
         "command_heartbeat": datagram("no rows", "COMMAND", 9, heartbeat),

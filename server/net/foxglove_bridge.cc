@@ -86,6 +86,14 @@ void FoxgloveBridge::on_reply(const Waiting& waiting, const v1::Reply& reply, Ou
       if (waiting.text != epoch_text()) return;                                    // of a scene that has gone
       if (reply.has_error()) return say(Level::error, reply.error().text(), out);  // not asked again in this scene
       return on_subscribed(waiting.purpose, reply.subscription().id(), out);
+    case Purpose::begin:
+      if (reply.has_statistics()) begin(reply.statistics(), out);
+      return;
+    case Purpose::playback:
+      if (!reply.has_playback()) return;
+      playback_ = reply.playback();
+      follow_playback();
+      return tell_playback("", false, out);
     case Purpose::statistics:
       if (!reply.has_statistics()) return;
       is_paused_ = reply.statistics().paused();
@@ -124,12 +132,9 @@ void FoxgloveBridge::on_scene(const v1::SceneDescription& scene, Out& out) {
   const bool is_new = scene.scene_epoch() != scene_.description().scene_epoch();
   scene_.set(scene);
   if (!is_advertised_) {
-    is_advertised_ = true;
-    for (const std::string& text : {foxglove_wire::server_info("tactusd", epoch_text()), foxglove_wire::advertise()})
-      out.to_viewer.push_back({false, true, 0, WebBytes(text.begin(), text.end())});
     v1::Request request;
-    request.mutable_get_statistics();  // is it paused?
-    ask(request, Purpose::statistics, out);
+    request.mutable_get_statistics();  // is it paused, or a playback?
+    ask(request, Purpose::begin, out);
   }
   if (is_new) {
     world_ = plot_ = still_ = world_wish_ = 0;  // gone with their scene
@@ -143,6 +148,23 @@ void FoxgloveBridge::on_scene(const v1::SceneDescription& scene, Out& out) {
     stream_what_is_wanted(out);
   }
   if (watches_parameters_) tell_parameters("", {}, out);
+}
+
+void FoxgloveBridge::begin(const v1::Statistics& statistics, Out& out) {
+  if (is_advertised_) return;
+  is_advertised_ = true;
+  is_paused_ = statistics.paused();
+  foxglove_wire::TimeRange range;
+  if (statistics.has_playback()) {
+    playback_ = statistics.playback();
+    range.begin_ns = playback_->begin_ns();
+    range.end_ns = range.begin_ns + static_cast<std::uint64_t>(std::llround(1e9 * playback_->duration_s()));
+    time_s_ = 1e-9 * static_cast<double>(range.begin_ns) + playback_->position_s();
+  }
+  for (const std::string& text :
+       {foxglove_wire::server_info("tactusd", epoch_text(), range), foxglove_wire::advertise()})
+    out.to_viewer.push_back({false, true, 0, WebBytes(text.begin(), text.end())});
+  if (playback_) tell_playback("", false, out);
 }
 
 // --- Streams
@@ -260,8 +282,11 @@ void FoxgloveBridge::on_subscribed(Purpose purpose, std::uint32_t id, Out& out) 
 void FoxgloveBridge::on_state(const std::string& bytes, Out& out) {
   v1::StatePacket state;
   if (!state.ParseFromString(bytes) || state.scene_epoch() != scene_.description().scene_epoch()) return;
-  time_s_ = state.sim_time_s();
+  const double before_s = std::exchange(
+      time_s_, state.play_time_ns() != 0 ? 1e-9 * static_cast<double>(state.play_time_ns()) : state.sim_time_s());
+  if (time_s_ < before_s) out.forget_states = has_jumped_ = true;  // reset, restored
   is_paused_ = (state.status_bits() & v1::STATUS_PAUSED) != 0;
+  jumped(out);
   if (state.subscription() == plot_) return on_plot(state, out);
   if (state.subscription() == still_ && still_ != 0) {
     still_frames_.Clear();
@@ -269,7 +294,17 @@ void FoxgloveBridge::on_state(const std::string& bytes, Out& out) {
     publish(Channel::transforms, still_frames_, true, out);
     return drop(still_, out);
   }
+  state.set_sim_time_s(time_s_);  // what the viewer's clock follows: stamps must be of the same
   on_world(state, out);
+}
+
+// A viewer takes a clock that goes back for a seek, and drops what it has of later times. So frames of before the jump
+// must not come after it, and the clock must come before all that is new.
+void FoxgloveBridge::jumped(Out& out) {
+  if (!std::exchange(has_jumped_, false)) return;
+  batch_.Clear();
+  out.to_viewer.push_back({false, false, 0, foxglove_wire::time(time_ns())});
+  if (playback_) tell_playback(std::exchange(play_request_, {}), true, out);
 }
 
 void FoxgloveBridge::on_world(const v1::StatePacket& state, Out& out) {
@@ -340,6 +375,11 @@ void FoxgloveBridge::tell_scene(Out& out) {
 void FoxgloveBridge::look(Out& out) {
   if (!is_advertised_) return;
   out.to_viewer.push_back({true, false, 0, foxglove_wire::time(time_ns())});
+  if (playback_) {
+    v1::Request request;
+    request.mutable_set_playback();
+    ask(request, Purpose::playback, out);
+  }
   if (!wants(Channel::statistics)) return;
   v1::Request request;
   request.mutable_get_statistics();
@@ -372,6 +412,7 @@ void FoxgloveBridge::on_event(const v1::Event& event, Out& out) {
   logs_.push_back(log);
   if (logs_.size() > kLogsKept) logs_.pop_front();
   publish(Channel::log, log, true, out);
+  if (event.kind() == v1::Event::RESTORED && playback_) out.forget_states = has_jumped_ = true;
   if (event.kind() == v1::Event::PAUSED) is_paused_ = true;
   if (event.kind() == v1::Event::RESUMED) is_paused_ = false;
   if (event.kind() == v1::Event::LEASE_LOST) return;

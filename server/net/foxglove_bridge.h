@@ -14,8 +14,8 @@
 #include "plot.pb.h"
 #include "proto/seal.h"
 #include "server/net/foxglove_protocol.h"
-#include "server/net/foxglove_scene.h"
 #include "server/net/web_link.h"
+#include "server/record/foxglove_scene.h"
 
 namespace tactus::net {
 
@@ -29,6 +29,7 @@ class FoxgloveBridge {
   };
   struct Out {
     std::vector<WebBytes> to_net;  // frames of control.proto, with their macs
+    bool forget_states = false;    // those that wait are of before a jump: first
     std::vector<Frame> to_viewer;
     std::string end;  // not empty: why the viewer must be cut off
   };
@@ -43,6 +44,7 @@ class FoxgloveBridge {
 
  private:
   using Channel = foxglove_wire::Channel;
+  using FoxgloveScene = record::FoxgloveScene;
   enum class Purpose : std::uint8_t {
     other,
     hello,
@@ -50,7 +52,9 @@ class FoxgloveBridge {
     world_stream,
     plot_stream,
     still_stream,
+    begin,
     statistics,
+    playback,
     lease,
     set,
     mesh
@@ -64,6 +68,7 @@ class FoxgloveBridge {
   void on_reply(const Waiting& waiting, const v1::Reply& reply, Out& out);
   void on_hello(const v1::HelloReply& hello, Out& out);
   void on_scene(const v1::SceneDescription& scene, Out& out);
+  void begin(const v1::Statistics& statistics, Out& out);
   void on_subscribed(Purpose purpose, std::uint32_t id, Out& out);
   void on_event(const v1::Event& event, Out& out);
   void on_state(const std::string& bytes, Out& out);
@@ -72,6 +77,13 @@ class FoxgloveBridge {
   void on_mesh(const v1::Reply& reply, Out& out);
   void on_lease(const v1::Reply& reply, Out& out);
   void set_done(const Waiting& waiting, const v1::Reply& reply, Out& out);
+
+  void control(std::string_view frame, Out& out);
+  void tell_playback(const std::string& request, bool did_seek, Out& out) const;
+  void jumped(Out& out);
+  void answer_control(Out& out);
+  void follow_playback();
+  [[nodiscard]] bool has_stream() const { return world_ != 0 || plot_ != 0; }
 
   void subscribe(const foxglove_wire::Wish& wish, Out& out);
   void stream_what_is_wanted(Out& out);
@@ -99,7 +111,10 @@ class FoxgloveBridge {
 
   FoxgloveScene scene_;
   bool is_advertised_ = false, is_paused_ = false;
-  double time_s_ = 0;
+  double time_s_ = 0;                               // of the newest state: simulated, or in a playback recorded
+  std::optional<v1::Playback> playback_;            // empty: the world is live
+  bool has_jumped_ = false;                         // the next state is not the one after the last
+  std::string play_request_;                        // of the playback bar, whose answer is due
   std::map<std::uint32_t, Channel> subscriptions_;  // the viewer's, by its id
   std::uint32_t world_ = 0, plot_ = 0, still_ = 0;  // ours at the server; 0: none
   bool world_asked_ = false, plot_asked_ = false;   // under way

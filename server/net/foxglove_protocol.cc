@@ -5,6 +5,8 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <set>
 
 #include "control.pb.h"
@@ -16,6 +18,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t kNsPerS = 1'000'000'000;
+constexpr std::size_t kRequestIdMax = 256;
 constexpr std::size_t kItemsMax = 1000;  // of one list in a viewer's message
 
 struct Row {
@@ -145,14 +149,19 @@ const char* topic_of(Channel channel) {
   return rows()[static_cast<std::size_t>(channel) - 1].topic;
 }
 
-std::string server_info(const std::string& name, const std::string& session) {
-  return json{{"op", "serverInfo"},
-              {"name", name},
-              {"capabilities", {"parameters", "parametersSubscribe", "time", "assets"}},
-              {"supportedEncodings", json::array()},
-              {"metadata", json::object()},
-              {"sessionId", session}}
-      .dump();
+std::string server_info(const std::string& name, const std::string& session, TimeRange range) {
+  json out{{"op", "serverInfo"},
+           {"name", name},
+           {"capabilities", {"parameters", "parametersSubscribe", "time", "assets"}},
+           {"supportedEncodings", json::array()},
+           {"metadata", json::object()},
+           {"sessionId", session}};
+  if (range.end_ns == 0) return out.dump();
+  const auto stamp = [](std::uint64_t ns) { return json{{"sec", ns / kNsPerS}, {"nsec", ns % kNsPerS}}; };
+  out["capabilities"].push_back("playbackControl");
+  out["dataStartTime"] = stamp(range.begin_ns);
+  out["dataEndTime"] = stamp(range.end_ns);
+  return out.dump();
 }
 
 std::string advertise() {
@@ -194,6 +203,35 @@ WebBytes time(std::uint64_t time_ns) {
   WebBytes out{2};
   put(out, time_ns);
   return out;
+}
+
+WebBytes playback_state(PlayStatus status, std::uint64_t time_ns, float speed, bool did_seek,
+                        const std::string& request) {
+  WebBytes out{5, static_cast<std::uint8_t>(status)};
+  put(out, time_ns);
+  put(out, std::bit_cast<std::uint32_t>(speed));
+  out.push_back(did_seek ? 1 : 0);
+  put(out, static_cast<std::uint32_t>(request.size()));
+  out.insert(out.end(), request.begin(), request.end());
+  return out;
+}
+
+bool read_play_wish(std::string_view frame, PlayWish& out) {
+  constexpr std::size_t kHead = 1 + 1 + 4 + 1 + 8 + 4;
+  if (frame.size() < kHead || frame[0] != 3) return false;
+  const auto number = [frame](std::size_t at, std::size_t bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = bytes; i-- > 0;) value = value << 8 | static_cast<std::uint8_t>(frame[at + i]);
+    return value;
+  };
+  const std::uint64_t command = number(1, 1), length = number(15, 4);
+  if (command > 1 || length > kRequestIdMax || frame.size() != kHead + length) return false;
+  out.pause = command == 1;
+  out.speed = std::bit_cast<float>(static_cast<std::uint32_t>(number(2, 4)));
+  out.has_seek = number(6, 1) != 0;
+  out.seek_ns = number(7, 8);
+  out.request = frame.substr(kHead);
+  return std::isfinite(out.speed);
 }
 
 WebBytes asset(std::uint32_t request, std::span<const std::uint8_t> data) {

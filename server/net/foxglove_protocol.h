@@ -24,7 +24,11 @@ enum class Channel : std::uint8_t { transforms = 1, scene, contacts, joints, plo
 inline constexpr std::uint32_t kChannels = 7;
 [[nodiscard]] const char* topic_of(Channel channel);
 
-std::string server_info(const std::string& name, const std::string& session);
+// Recorded times of a playback's begin and end; both 0: the world is live.
+struct TimeRange {
+  std::uint64_t begin_ns = 0, end_ns = 0;
+};
+std::string server_info(const std::string& name, const std::string& session, TimeRange range);
 std::string advertise();  // all channels, with the descriptors of their schemas and of all that these import
 enum class Level : std::uint8_t { info, warning, error };
 std::string status(Level level, const std::string& text);
@@ -33,6 +37,10 @@ std::string parameter_values(const nlohmann::json& parameters, const std::string
 
 WebBytes message(std::uint32_t subscription, std::uint64_t time_ns, const std::string& payload);
 WebBytes time(std::uint64_t time_ns);
+// How a playback stands. request: of the viewer's that this answers; empty: it changed by itself.
+enum class PlayStatus : std::uint8_t { playing, paused, buffering, ended };
+WebBytes playback_state(PlayStatus status, std::uint64_t time_ns, float speed, bool did_seek,
+                        const std::string& request);
 WebBytes asset(std::uint32_t request, std::span<const std::uint8_t> data);
 WebBytes asset_error(std::uint32_t request, const std::string& why);
 
@@ -57,6 +65,15 @@ struct Wish {
   std::string id, text;                                                // of get and set; uri of an asset, or why
   std::uint32_t request = 0;                                           // of an asset
 };
+// What a viewer's playback bar asks for; a binary frame.
+struct PlayWish {
+  bool pause = false, has_seek = false;
+  float speed = 1;
+  std::uint64_t seek_ns = 0;
+  std::string request;
+};
+// False: it is none, or does not decode.
+[[nodiscard]] bool read_play_wish(std::string_view frame, PlayWish& out);
 // Never throws; anything may come.
 [[nodiscard]] Wish read_wish(std::string_view text);
 

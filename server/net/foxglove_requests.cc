@@ -37,6 +37,7 @@ std::string text_of(const json& value) {
 }  // namespace
 
 void FoxgloveBridge::from_viewer(bool is_text, std::string_view message, Out& out) {
+  if (!is_text && playback_) return control(message, out);
   if (!is_text) return say(Level::warning, "binary messages are not taken: this server offers no publishing", out);
   if (message.size() > kMessageMax) return say(Level::error, "the message is too long", out);
   const Wish wish = foxglove_wire::read_wish(message);
@@ -66,6 +67,47 @@ void FoxgloveBridge::from_viewer(bool is_text, std::string_view message, Out& ou
   }
 }
 
+// --- Playback: the bar of Foxglove (playbackControl), and for viewers without one the parameters "playback.position_s"
+// and "playback.speed".
+
+void FoxgloveBridge::control(std::string_view frame, Out& out) {
+  foxglove_wire::PlayWish wish;
+  if (!foxglove_wire::read_play_wish(frame, wish))
+    return say(Level::warning, "binary messages: expected playback control", out);
+  const double begin_s = 1e-9 * static_cast<double>(playback_->begin_ns());
+  Wish sets;
+  sets.values.emplace_back("paused", wish.pause);
+  if (wish.speed > 0) sets.values.emplace_back("playback.speed", wish.speed);
+  if (wish.has_seek)
+    sets.values.emplace_back("playback.position_s", 1e-9 * static_cast<double>(wish.seek_ns) - begin_s);
+  play_request_ = wish.request;
+  set_parameters(sets, out);
+}
+
+// After a seek the answer comes with the first state from there, where there is a stream of states.
+void FoxgloveBridge::answer_control(Out& out) {
+  if (!playback_ || play_request_.empty()) return;
+  if (has_jumped_ && has_stream()) return;
+  follow_playback();
+  if (has_jumped_) return jumped(out);
+  tell_playback(std::exchange(play_request_, {}), false, out);
+}
+
+// Without a stream the clock is what the server says of the playback.
+void FoxgloveBridge::follow_playback() {
+  if (!has_stream()) time_s_ = 1e-9 * static_cast<double>(playback_->begin_ns()) + playback_->position_s();
+}
+
+void FoxgloveBridge::tell_playback(const std::string& request, bool did_seek, Out& out) const {
+  using foxglove_wire::PlayStatus;
+  const PlayStatus status = is_paused_           ? PlayStatus::paused
+                            : playback_->ended() ? PlayStatus::ended
+                                                 : PlayStatus::playing;
+  const auto speed = static_cast<float>(playback_->speed());
+  out.to_viewer.push_back(
+      {false, false, 0, foxglove_wire::playback_state(status, time_ns(), speed, did_seek, request)});
+}
+
 // --- Parameters: "paused", "model", and the settings of SetParameter by their keys.
 
 json FoxgloveBridge::parameters(const std::vector<std::string>& names) const {
@@ -76,6 +118,10 @@ json FoxgloveBridge::parameters(const std::vector<std::string>& names) const {
   };
   add("paused", is_paused_);
   add("model", scene_.description().model());
+  if (playback_) {
+    add("playback.position_s", time_s_ - 1e-9 * static_cast<double>(playback_->begin_ns()));
+    add("playback.speed", playback_->speed());
+  }
   for (const v1::Parameter& setting : scene_.description().settings()) add(setting.key(), value_of(setting.value()));
   return out;
 }
@@ -90,9 +136,10 @@ void FoxgloveBridge::set_parameters(const Wish& wish, Out& out) {
     const std::string& name = entry.first;  // a lambda may not capture a structured binding
     const json& value = entry.second;
     const auto& settings = scene_.description().settings();
-    const bool is_known = name == "paused" || name == "model" ||
+    const bool plays = name == "playback.position_s" || name == "playback.speed";
+    const bool is_known = name == "paused" || name == "model" || (plays && playback_) ||
                           std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.key() == name; });
-    const bool fits = name == "paused" ? value.is_boolean() : !text_of(value).empty();
+    const bool fits = name == "paused" ? value.is_boolean() : plays ? value.is_number() : !text_of(value).empty();
     if (!is_known || !fits) {
       say(Level::error,
           is_known ? "parameter " + name + ": expected " + (name == "paused" ? "true or false" : "a number or a text")
@@ -118,6 +165,7 @@ void FoxgloveBridge::on_lease(const v1::Reply& reply, Out& out) {
   if (reply.has_error()) {
     say(Level::error, "not set: " + reply.error().text(), out);
     sets_.clear();
+    answer_control(out);
     return tell_parameters(std::exchange(set_id_, {}), {}, out);
   }
   lease_ = reply.lease().lease();
@@ -131,6 +179,10 @@ void FoxgloveBridge::begin_sets(Out& out) {
       request.mutable_pause();
     } else if (set.name == "paused") {
       request.mutable_resume();
+    } else if (set.name == "playback.position_s") {
+      request.mutable_set_playback()->set_position_s(set.value.get<double>());
+    } else if (set.name == "playback.speed") {
+      request.mutable_set_playback()->set_speed(set.value.get<double>());
     } else if (set.name == "model") {
       request.mutable_set_model()->set_name(text_of(set.value));
     } else {
@@ -146,7 +198,9 @@ void FoxgloveBridge::set_done(const Waiting& waiting, const v1::Reply& reply, Ou
   if (reply.has_error()) {
     say(Level::error, "parameter " + waiting.text + ": " + reply.error().text(), out);
   }
+  if (reply.has_playback()) playback_ = reply.playback();
   if (--sets_under_way_ > 0 || !sets_.empty()) return;
+  answer_control(out);
   v1::Request release, describe;
   release.mutable_release_lease()->set_lease(std::exchange(lease_, 0));
   ask(release, Purpose::other, out);
@@ -190,7 +244,7 @@ void FoxgloveBridge::on_mesh(const v1::Reply& reply, Out& out) {
   out.to_viewer.push_back(
       {false, false, 0,
        is_stuck ? foxglove_wire::asset_error(fetch.request, reply.has_error() ? reply.error().text() : "it is empty")
-                : foxglove_wire::asset(fetch.request, stl_of(fetch.corners))});
+                : foxglove_wire::asset(fetch.request, record::stl_of(fetch.corners))});
   fetches_.pop_front();
   if (!fetches_.empty()) fetch_piece(out);
 }

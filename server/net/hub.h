@@ -29,6 +29,7 @@ class RealtimePort;
 class LockstepDesk;
 class NetStatistics;
 class RecordDesk;
+class PlayDesk;
 
 // What the shadow has found in this scene.
 struct ShadowSeen {
@@ -75,6 +76,7 @@ struct Hub {
   NetStatistics* statistics = nullptr;
   WebPort* web = nullptr;  // null: no web server
   RecordDesk* record = nullptr;
+  PlayDesk* play = nullptr;  // null: the world is live
 
   void refuse(const char* reason) { ++refused[reason]; }
   // To every client that has finished its handshake.

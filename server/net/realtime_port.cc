@@ -208,7 +208,7 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
     session.saw_command({command_.expected_tick, command_.client_recv_ns, command_.client_send_ns,
                          command_.states_received, command_.states_lost},
                         now);
-    refusal = name_joints(hub_.scene, command_);
+    refusal = hub_.play != nullptr ? Refusal{v1::VERDICT_REFUSED_PLAYBACK, 0} : name_joints(hub_.scene, command_);
     if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, now);
   }
   if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
@@ -356,7 +356,9 @@ void RealtimePort::publish(const StateSlot& slot) {
     }
     bool sent = false;
     for (const auto& subscriber : session.subscriptions) {
-      const bool due = subscriber->due(f.tick, f.beat, f.advanced || hub_.tick.lockstep());
+      // A playback sends by beats: at a speed of its own, the recording's ticks say nothing of the rate asked for.
+      const bool by_ticks = (f.advanced || hub_.tick.lockstep()) && hub_.play == nullptr;
+      const bool due = subscriber->due(f.tick, f.beat, by_ticks);
       if (forced || (due && !muted)) publish_to(session, *subscriber, slot), sent = true;
       if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
       if (subscriber->spec().tools && due) publish_tools(session, subscriber->spec().id, slot);

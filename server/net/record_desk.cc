@@ -6,12 +6,14 @@
 
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "server/net/hub.h"
 #include "server/net/requests.h"
 #include "server/record/build_id.h"
+#include "server/record/foxglove_scene.h"
 #include "server/record/keyframe.h"
 #include "server/record/record_codec.h"
 
@@ -19,6 +21,7 @@ namespace tactus::net {
 namespace {
 
 constexpr double kKeyframe_s = 1;
+constexpr std::uint32_t kTrianglesInFile = 200'000;  // of one shape: 10 MB; larger ones are left out
 
 void say(const record::Saved& saved) {
   if (saved.error.empty()) {
@@ -38,6 +41,30 @@ void say_recorded(const record::Saved& saved) {
   if (saved.bytes_overtaken > 0)
     spdlog::warn("the disk was too slow: {} bytes are missing in {}, which says where", saved.bytes_overtaken,
                  saved.path);
+}
+
+// For viewers that have a file only, meshes stand in it.
+std::shared_ptr<const record::FoxgloveScene> drawing(const SceneView& scene) {
+  v1::SceneDescription description;
+  describe(scene, description);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> stl;
+  const Model& model = scene.model();
+  for (BodyIndex b = 0; b < model.bodies.size(); ++b) {
+    for (std::uint32_t i = 0; i < model.bodies[b].shape_count; ++i) {
+      const Shape& shape = model.shapes[model.bodies[b].first_shape + i].shape;
+      const DrawnShape drawn(shape);
+      const std::uint32_t triangles = drawn.triangles();
+      if (triangles == 0 || triangles > kTrianglesInFile) continue;
+      v1::Mesh mesh;
+      drawn.add(0, triangles, mesh);
+      const std::vector<std::uint8_t> bytes = record::stl_of({mesh.corner_m().begin(), mesh.corner_m().end()});
+      stl[{b, i}].assign(bytes.begin(), bytes.end());
+    }
+  }
+  auto out = std::make_shared<record::FoxgloveScene>();
+  out->set(std::move(description));
+  out->set_meshes(std::move(stl));
+  return out;
 }
 
 bool is_heartbeat(const v1::CommandPacket& packet) {
@@ -88,7 +115,7 @@ void RecordDesk::begin(const SceneSource& source) {
   for (const Body& body : model.bodies) header.add_bodies(body.name);
   for (const Joint& joint : model.joints)
     header.add_joints(position_count(joint.kind) == 1 ? joint.name : std::string());
-  recorder_->begin(std::move(header));
+  recorder_->begin(std::move(header), recorder_->options().viewer_hz > 0 ? drawing(hub_.scene) : nullptr);
   keyframe_ticks_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(kKeyframe_s / model.step)));
   keyframe_wanted_ = true;
 }

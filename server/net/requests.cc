@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/net/play_desk.h"
 #include "server/net/record_desk.h"
 #include "server/net/state_encoder.h"
 #include "server/net/statistics.h"
@@ -80,6 +81,11 @@ void subscribe(const Exchange& x, const v1::Subscribe& request) {
   x.reply(std::move(reply));
 }
 
+void set_playback(const Exchange& x, const v1::SetPlayback& request) {
+  if (x.hub().play != nullptr) return x.hub().play->serve(x, request);
+  x.error(v1::ERROR_WRONG_STATE, "this server runs a live world: a recording is played by tactusd --play FILE");
+}
+
 void unsubscribe(const Exchange& x, const v1::Unsubscribe& request) {
   if (x.session()->unsubscribe(request.id())) return x.done();
   x.error(v1::ERROR_NOT_FOUND, "this client has no subscription " + std::to_string(request.id()));
@@ -129,6 +135,8 @@ bool Exchange::needs_world() const {
 void handle_request(Hub& hub, Conversation& connection, const v1::Request& request) {
   const Exchange x(hub, connection, request.id());
   if (request.id() == 0) return x.error(v1::ERROR_BAD_VALUE, "a request's id must not be 0: that marks events");
+  if (hub.play != nullptr && !PlayDesk::allows(request.body_case()) && request.body_case() != 0)
+    return x.error(v1::ERROR_WRONG_STATE, hub.play->why());
   using Body = v1::Request;
   // Without a default, so that the compiler names a request that nobody answers.
   // clang-format off
@@ -167,6 +175,7 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
     case Body::kGetLinkFaults: return get_link_faults(x, request.get_link_faults());
     case Body::kAttachTool: return attach_tool(x, request.attach_tool());
     case Body::kDetachTool: return detach_tool(x, request.detach_tool());
+    case Body::kSetPlayback: return set_playback(x, request.set_playback());
     case Body::BODY_NOT_SET: break;  // or of a newer version
   }
   // clang-format on

@@ -1,6 +1,7 @@
 // What each control request does. Replies at once, or when the tick has done it.
 #pragma once
 
+#include "core/shape/smooth_tessellate.h"
 #include "server/net/conversation.h"
 
 namespace tactus::net {
@@ -57,6 +58,17 @@ void set_parameter(const Exchange& x, const v1::SetParameter& request);
 // requests_view.cc
 void take_command(const Exchange& x, std::uint64_t sequence, const std::string& packet);
 void get_mesh(const Exchange& x, const v1::GetMesh& request);
+// The triangles of a mesh, a convex polyhedron or a smooth shape (made here); others have none.
+class DrawnShape {
+ public:
+  explicit DrawnShape(const Shape& shape);
+  [[nodiscard]] std::uint32_t triangles() const;
+  void add(std::uint32_t first, std::uint32_t end, v1::Mesh& out) const;
+
+ private:
+  const Shape& shape_;
+  SmoothTriangles smooth_;
+};
 // requests_robot.cc
 // Joints, sensors and end effectors of a subscription; false: says which name is unknown.
 [[nodiscard]] bool find_robot_parts(const Exchange& x, const v1::Subscribe& request, SubscriptionSpec& spec);

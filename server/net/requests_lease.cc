@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "server/net/play_desk.h"
 #include "server/net/requests.h"
 #include "server/realtime/clock.h"
 
@@ -26,6 +27,8 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
     }
   }
   if (channels.empty()) return x.error(v1::ERROR_BAD_VALUE, "name at least one channel");
+  const bool drives = std::any_of(channels.begin(), channels.end(), [](Channel c) { return c != kWorldChannel; });
+  if (hub.play != nullptr && drives) return x.error(v1::ERROR_WRONG_STATE, hub.play->why());
   const std::uint32_t duration_ms = request.duration_ms() == 0 ? kDefaultMs : std::min(request.duration_ms(), kCapMs);
   const bool may = x.session()->by_token();
   const Authority::Acquired got = hub.authority.acquire(

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/shape/convex_hull.h"
+#include "core/shape/smooth_tessellate.h"
 #include "core/shape/triangle_mesh.h"
 #include "server/net/realtime_port.h"
 #include "server/net/requests.h"
@@ -15,16 +16,9 @@ void add_corner(v1::Mesh& out, const Vec3& p) {
   for (int i = 0; i < 3; ++i) out.add_corner_m(static_cast<float>(p[i]));
 }
 
-std::uint32_t triangle_count(const Shape& shape) {
-  if (shape.mesh != nullptr) return static_cast<std::uint32_t>(shape.mesh->triangles.size());
-  std::uint32_t count = 0;
-  if (shape.hull != nullptr) {
-    for (const ConvexHull::Face& face : shape.hull->faces) count += face.count - 2;
-  }
-  return count;
-}
-
-void add_mesh(const TriangleMesh& mesh, std::uint32_t first, std::uint32_t end, v1::Mesh& out) {
+// A TriangleMesh or SmoothTriangles.
+template <typename Mesh>
+void add_mesh(const Mesh& mesh, std::uint32_t first, std::uint32_t end, v1::Mesh& out) {
   for (std::uint32_t t = first; t < end; ++t) {
     for (const std::uint32_t v : mesh.triangles[t]) add_corner(out, mesh.vertices[v]);
   }
@@ -42,6 +36,31 @@ void add_hull(const ConvexHull& hull, std::uint32_t first, std::uint32_t end, v1
 }
 
 }  // namespace
+
+DrawnShape::DrawnShape(const Shape& shape) : shape_(shape) {
+  static_assert(kDrawTriangles <= kTrianglesMax);  // one piece is more than a smooth shape has
+  if (shape.smooth != nullptr) smooth_ = tessellate(*shape.smooth, kDrawTolerance * shape.smooth->radius());
+}
+
+std::uint32_t DrawnShape::triangles() const {
+  if (shape_.smooth != nullptr) return static_cast<std::uint32_t>(smooth_.triangles.size());
+  if (shape_.mesh != nullptr) return static_cast<std::uint32_t>(shape_.mesh->triangles.size());
+  std::uint32_t count = 0;
+  if (shape_.hull != nullptr) {
+    for (const ConvexHull::Face& face : shape_.hull->faces) count += face.count - 2;
+  }
+  return count;
+}
+
+void DrawnShape::add(std::uint32_t first, std::uint32_t end, v1::Mesh& out) const {
+  out.mutable_corner_m()->Reserve(static_cast<int>(9 * (end - first)));
+  if (shape_.mesh != nullptr)
+    add_mesh(*shape_.mesh, first, end, out);
+  else if (shape_.smooth != nullptr)
+    add_mesh(smooth_, first, end, out);
+  else
+    add_hull(*shape_.hull, first, end, out);
+}
 
 // No reply: the verdict comes with the states, as for a datagram.
 void take_command(const Exchange& x, std::uint64_t sequence, const std::string& packet) {
@@ -62,7 +81,8 @@ void get_mesh(const Exchange& x, const v1::GetMesh& request) {
     return x.error(v1::ERROR_NOT_FOUND, "no shape " + std::to_string(request.shape()) + " of body " +
                                             std::to_string(request.body()) + "; DescribeScene lists them");
   const Shape& shape = model.shapes[model.bodies[request.body()].first_shape + request.shape()].shape;
-  const std::uint32_t total = triangle_count(shape);
+  const DrawnShape drawn(shape);
+  const std::uint32_t total = drawn.triangles();
   if (total == 0)
     return x.error(v1::ERROR_BAD_VALUE,
                    std::string("a ") + to_string(shape.kind) + " has no triangles; its sizes say all");
@@ -72,11 +92,7 @@ void get_mesh(const Exchange& x, const v1::GetMesh& request) {
   v1::Mesh& out = *reply.mutable_mesh();
   out.set_triangles(total);
   out.set_first(first);
-  out.mutable_corner_m()->Reserve(static_cast<int>(9 * (end - first)));
-  if (shape.mesh != nullptr)
-    add_mesh(*shape.mesh, first, end, out);
-  else
-    add_hull(*shape.hull, first, end, out);
+  drawn.add(first, end, out);
   x.reply(std::move(reply));
 }
 

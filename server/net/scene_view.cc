@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/shape/smooth_surface.h"
+
 namespace tactus::net {
 namespace {
 
@@ -15,7 +17,7 @@ void describe_shape(const Model& model, const ShapeInstance& instance, const Bod
   const Shape& shape = instance.shape;
   out.set_kind(to_string(shape.kind));
   if (shape.kind == ShapeKind::box) set_vec(out.mutable_half_m(), shape.half_S);
-  out.set_radius_m(shape.radius);
+  out.set_radius_m(shape.smooth != nullptr ? shape.smooth->radius() : shape.radius);
   out.set_half_length_m(shape.half_length);
   set_vec(out.mutable_p_bs_m(), body.p_BBcm + instance.X_BcmS.p);
   v1::Quaternion* q_BS = out.mutable_q_bs();

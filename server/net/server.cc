@@ -57,6 +57,11 @@ NetServer::~NetServer() {
   hub_.loader.join();
 }
 
+void NetServer::play(record::Player& player) {
+  play_ = std::make_unique<PlayDesk>(hub_, player);
+  hub_.play = play_.get();
+}
+
 void NetServer::start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
                       const SceneSource& source) {
   hub_.started_ns = now_ns();
@@ -68,6 +73,7 @@ void NetServer::start(const World& world, const std::string& name, std::uint32_t
   handlers.event = [this](const Notice& notice) { on_event(notice); };
   handlers.state = [this](const StateSlot& slot) {
     if (slot.frame.epoch == hub_.scene.epoch) hub_.newest = slot.frame;
+    if (play_) play_->published(slot.frame);
     if (slot.frame.epoch == hub_.scene.epoch && slot.frame.has_shadow) hub_.shadow_seen.add(slot.frame.shadow);
     realtime_.publish(slot);
     record_.published(slot.frame);

@@ -9,6 +9,7 @@
 
 #include "server/net/hub.h"
 #include "server/net/lockstep.h"
+#include "server/net/play_desk.h"
 #include "server/net/realtime_port.h"
 #include "server/net/record_desk.h"
 #include "server/net/statistics.h"
@@ -23,6 +24,8 @@ class NetServer {
             const std::string& scene_file, record::Recorder* recorder = nullptr);
   ~NetServer();
 
+  // Before start(): what is shown is this recording's. The tick loop must have its feed.
+  void play(record::Player& player);
   // The scene that the tick loop was built with; then serves.
   void start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
              const SceneSource& source = {});
@@ -50,6 +53,7 @@ class NetServer {
   NetStatistics statistics_;
   std::unique_ptr<WebPort> web_;  // null: switched off
   RecordDesk record_;
+  std::unique_ptr<PlayDesk> play_;  // null: the world is live
   asio::steady_timer lease_timer_, second_timer_, stop_timer_;
 };
 

@@ -53,8 +53,8 @@ class FieldWriter {
   std::uint8_t *begin_, *at_;
 };
 
-// Upper bounds of the parts of a packet [bytes]: scalars 1-14, 50-55 and 70; a column's tag and length.
-constexpr std::size_t kScalarsMax = 102 + 36 + 6, kColumnHead = 4;
+// Upper bounds of the parts of a packet [bytes]: scalars 1-14, 50-59, 70 and 90; a column's tag and length.
+constexpr std::size_t kScalarsMax = 102 + 60 + 6 + 10, kColumnHead = 4;
 constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40 + 1;
 
 std::size_t body_bytes(const SubscriptionSpec& spec) {
@@ -296,6 +296,7 @@ std::size_t encode_packet(const PacketSource& source, const PacketRange& range, 
   end_effectors(w, source, range);
   w.fixed32(70, source.up_lost);
   jacobian_columns(w, source, range);
+  w.fixed64(90, f.play_time_ns);
   TACTUS_ASSERT(w.size() <= source.payload_max);
   return w.size();
 }

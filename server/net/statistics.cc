@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/net/conversation.h"
+#include "server/net/play_desk.h"
 #include "server/net/realtime_port.h"
 #include "server/net/record_desk.h"
 #include "server/net/web_port.h"
@@ -148,6 +149,7 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
   fill_solvers(out);
   hub_.record->report(out);
+  if (hub_.play != nullptr) hub_.play->report(*out.mutable_playback());
   for (const auto& [reason, count] : hub_.refused) {
     v1::Parameter* p = out.add_refused_by_reason();
     p->set_key(reason);

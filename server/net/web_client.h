@@ -33,6 +33,8 @@ class WebClient {
   void put(const WebOutbound& message, WebBytes&& bytes);
   // Queues what the bridge made. False: more waits than a viewer may leave unread.
   bool put(FoxgloveBridge::Frame&& frame);
+  // States that wait are not sent any more.
+  void forget_states() { states_.clear(); }
   // At most one frame; lws' return code.
   int write(std::vector<std::uint8_t>& scratch);
   // Something waits, and nothing went out for `limit_ns`.

@@ -238,6 +238,7 @@ void WebThread::Impl::from_bridge(WebClient& client, FoxgloveBridge::Out& out) {
     tell_net(message, new WebBytes(std::move(frame)));
   }
   bool is_read = true;
+  if (out.forget_states) client.forget_states();
   for (FoxgloveBridge::Frame& frame : out.to_viewer) is_read = client.put(std::move(frame)) && is_read;
   if (!is_read && out.end.empty()) {
     out.end = "does not read: more waits than a viewer may leave unread";

@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "server/metrics/counter.h"
 #include "server/realtime/messages.h"
+#include "server/realtime/play_feed.h"
 #include "server/realtime/record_feed.h"
 #include "server/realtime/ring.h"
 #include "server/realtime/state_ring.h"
@@ -35,6 +36,7 @@ struct TickLink {
   Counter commands_dropped;            // written by net: the ring was full
   const int wake_fd;                   // written by the tick, once a tick
   std::unique_ptr<RecordFeed> record;  // tick -> recorder; null: nobody records. Set before the loop starts
+  std::unique_ptr<PlayFeed> play;      // player -> tick; null: the world is live. Set before the loop starts
 };
 
 }  // namespace tactus

@@ -204,8 +204,13 @@ struct StateFrame {
   double kinetic_energy = 0;
   float work_us = 0;  // of the tick before
   float wake_late_us = 0;
-  bool adopted = false;     // this tick's state is a slow model's, not extrapolated from one (a recorder needs it)
-  bool has_shadow = false;  // shadow, and the slot's rows, came in with this beat
+  bool adopted = false;  // this tick's state is a slow model's, not extrapolated from one (a recorder needs it)
+  // Playback. 0: the world is live
+  std::uint64_t play_time_ns = 0;     // of the recording
+  std::uint32_t play_generation = 0;  // of the wish (a seek) that it serves
+  std::uint32_t play_beats = 1;       // it is shown for so many
+  bool play_ended = false;            // the last state there is
+  bool has_shadow = false;            // shadow, and the slot's rows, came in with this beat
   ShadowSummary shadow;
 };
 
@@ -222,6 +227,19 @@ struct StateSlot {
   std::vector<ShadowRow> shadow;      // one a body; valid with frame.has_shadow
   std::array<ToolRow, kTools> tools;  // held by devices
   std::uint32_t tool_count = 0;
+
+  static constexpr std::size_t kSensorValuesPerBody = 8;  // readings beyond this are not published
+  void resize(std::uint32_t bodies, std::uint32_t contact_rows) {
+    const std::size_t n = bodies;
+    pose.resize(7 * n);
+    velocity.resize(6 * n);
+    wrench.resize(6 * n);
+    contacts.resize(contact_rows);
+    joints.resize(n);  // each joint moves a body of its own
+    sensors.resize(kSensorValuesPerBody * n);
+    link_wrenches.resize(6 * n);
+    shadow.resize(n);
+  }
 };
 
 }  // namespace tactus

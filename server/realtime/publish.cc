@@ -23,6 +23,7 @@ void TickLoop::publish(const Wake& wake) noexcept {
 }
 
 void TickLoop::fill(StateSlot& slot, const Wake& wake) noexcept {
+  if (link_.play != nullptr) return fill_played(slot, wake);
   const State& state = world_->state();
   StateFrame& f = slot.frame;
   f.beat = beat_;

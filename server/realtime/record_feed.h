@@ -51,15 +51,16 @@ struct RecordRow {
 struct RecordFeed {
   static constexpr std::size_t kStates =
       32;  // ticks that the recorder may be away; with 8 a loaded machine lost 7 in 8,000
-  // rows: for the time that the recorder may be away.
-  RecordFeed(std::uint32_t bodies, std::uint32_t row_capacity, std::uint32_t ticks_per_hash)
-      : states(bodies, 0, kStates), rows(row_capacity), hash_every(ticks_per_hash) {}
+  // rows: for the time that the recorder may be away. contacts: of a state that has them.
+  RecordFeed(std::uint32_t bodies, std::uint32_t row_capacity, std::uint32_t ticks_per_hash, std::uint32_t contacts = 0)
+      : states(bodies, contacts, kStates), rows(row_capacity), hash_every(ticks_per_hash) {}
 
-  StateRing states;                           // tick -> recorder; without contacts and shadow
-  Ring<RecordRow> rows;                       // tick -> recorder
-  Counter states_lost, rows_lost;             // written by the tick: no room
-  std::atomic<std::uint32_t> state_every{1};  // ticks; set by the recorder
-  const std::uint32_t hash_every;             // ticks; 0: never
+  StateRing states;                              // tick -> recorder; without shadow
+  Ring<RecordRow> rows;                          // tick -> recorder
+  Counter states_lost, rows_lost;                // written by the tick: no room
+  std::atomic<std::uint32_t> state_every{1};     // ticks; set by the recorder
+  std::atomic<std::uint32_t> contacts_every{0};  // ticks, of those with a state; 0: never
+  const std::uint32_t hash_every;                // ticks; 0: never
   // The tick has failed: it waits until the recorder has saved, a few seconds at most.
   std::atomic<bool> failed{false}, saved{false};
 };

@@ -152,7 +152,14 @@ void TickLoop::record_state(const StateSlot* published, const Wake& wake) noexce
     std::copy_n(published->velocity.begin(), 6 * n, slot->velocity.begin());
     std::copy_n(published->joints.begin(), published->frame.joint_count, slot->joints.begin());
   }
-  slot->frame.contact_count = 0;
+  const std::uint32_t every = feed.contacts_every.load(std::memory_order_relaxed);
+  const bool with_contacts = every > 0 && world_->state().tick % every == 0;
+  if (with_contacts && published != nullptr) {
+    slot->frame.contact_count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(published->frame.contact_count, slot->contacts.size()));
+    std::copy_n(published->contacts.begin(), slot->frame.contact_count, slot->contacts.begin());
+  }
+  if (!with_contacts) slot->frame.contact_count = 0;
   feed.states.commit();
 }
 

@@ -15,19 +15,9 @@ namespace tactus {
 class StateRing {
  public:
   static constexpr std::size_t kSlots = 8;
-  static constexpr std::size_t kSensorValuesPerBody = 8;  // readings beyond this are not published
 
   StateRing(std::uint32_t bodies, std::uint32_t contacts, std::size_t slots = kSlots) : slots_(slots) {
-    for (StateSlot& slot : slots_) {
-      slot.pose.resize(7 * static_cast<std::size_t>(bodies));
-      slot.velocity.resize(6 * static_cast<std::size_t>(bodies));
-      slot.wrench.resize(6 * static_cast<std::size_t>(bodies));
-      slot.contacts.resize(contacts);
-      slot.joints.resize(bodies);  // each joint moves a body of its own
-      slot.sensors.resize(kSensorValuesPerBody * static_cast<std::size_t>(bodies));
-      slot.link_wrenches.resize(6 * static_cast<std::size_t>(bodies));
-      slot.shadow.resize(bodies);
-    }
+    for (StateSlot& slot : slots_) slot.resize(bodies, contacts);
   }
 
   // Producer: the slot to fill, or null when all are taken. commit() hands it over.
@@ -37,6 +27,11 @@ class StateRing {
     return &slots_[head % slots_.size()];
   }
   void commit() noexcept { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+  // Producer: slots that the consumer has not given back.
+  [[nodiscard]] std::size_t size() const noexcept {
+    return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire);
+  }
 
   // Consumer: the oldest unread slot, or null. release() gives it back.
   const StateSlot* begin_read() noexcept {

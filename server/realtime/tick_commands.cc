@@ -117,7 +117,7 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
     default:
       handle_world(command, out);
   }
-  out.tick = world_->state().tick;
+  out.tick = shown_tick();
   notify(out);
 }
 
@@ -275,7 +275,7 @@ Notice TickLoop::done(const Command& command) const noexcept {
   out.command = command.kind;
   out.client = command.client;
   out.ticket = command.ticket;
-  out.tick = world_->state().tick;
+  out.tick = shown_tick();
   return out;
 }
 

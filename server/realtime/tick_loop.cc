@@ -40,6 +40,7 @@ TickLoop::TickLoop(const TickOptions& options, TickLink& link, std::unique_ptr<W
       owner_(Owner::tick) {
   TACTUS_ASSERT(world_ != nullptr);
   TACTUS_ASSERT(world_->model().bodies.size() <= options.bodies);
+  if (link_.play != nullptr) played_.resize(options.bodies, options.contacts);
   world_replaced();
 }
 
@@ -108,8 +109,8 @@ void TickLoop::run() noexcept {
 void TickLoop::tick(bool granted, bool may_move) noexcept {
   const Wake wake = granted ? Wake{0, now_ns(), true, false} : sleep_to_grid_point();
   drain_commands(wake);
-  advanced_ = may_move && world_moves(granted);
-  if (advanced_) {
+  advanced_ = may_move && (link_.play == nullptr ? world_moves(granted) : play());
+  if (advanced_ && link_.play == nullptr) {
     watch_deadlines(wake);
     apply_commands();
     step_world(wake);
@@ -144,7 +145,7 @@ void TickLoop::account(const Wake& wake) noexcept {
     metrics_.publish_ns.record(end - step_start_ns_ - step_ns_);
     metrics_.ticks.add();
     metrics_.contacts_sum.add(report_.contacts);
-    factor_.add(world_->model().step);
+    factor_.add(link_.play == nullptr ? world_->model().step : played_s_);
   }
   factor_now_ = factor_.update(end);
   metrics_.real_time_factor.set(factor_now_);

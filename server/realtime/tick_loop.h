@@ -1,4 +1,5 @@
 // The tick thread: owns the World and lets it beat. wait -> drain -> watch -> apply -> step -> publish -> account.
+// With TickLink::play set the world stands, and a recording's states come in the place of its steps (tick_play.cc).
 //
 // In free run everything here but start(), join(), request_stop(), metrics() and rights() belongs to the tick thread.
 // In lockstep the tick thread lends the world to the net thread, which calls grant_tick() and serve() inline, and
@@ -152,6 +153,12 @@ class TickLoop {
 
   void wait_for_record() noexcept;  // fault.cc
 
+  // tick_play.cc
+  [[nodiscard]] bool play() noexcept;
+  [[nodiscard]] std::uint64_t shown_tick() const noexcept;
+  void take_played(const StateSlot& next) noexcept;
+  void fill_played(StateSlot& slot, const Wake& wake) const noexcept;
+
   // tick_tools.cc
   void handle_tool(const Command& command, const Wake& wake) noexcept;
   void apply_tools() noexcept;
@@ -197,6 +204,9 @@ class TickLoop {
   std::uint64_t beat_ = 0, missed_ = 0, last_work_ns_ = 0, step_start_ns_ = 0, step_ns_ = 0, commands_dropped_seen_ = 0;
   std::uint64_t first_start_ns_ = 0;
   float factor_now_ = 1;
+  StateSlot played_;                // what is shown; without columns where the world is live
+  double played_s_ = 0;             // of the recording, from the state before to this one
+  std::uint32_t played_beats_ = 0;  // for which it has been shown, but the first
 
   TickMetrics metrics_;
   Rights rights_;

@@ -1,7 +1,20 @@
-# Writes build_id.cc anew whenever the commit has changed. -DSOURCE -DOUT -DVERSION -DCOMPILER -DMARCH
-execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --exclude=* OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+# Writes build_id.cc anew whenever the commit, or what is not committed of what is built, has changed. -DSOURCE -DOUT -DVERSION -DCOMPILER -DMARCH
+# Two trees with different changes have different ids: the last part is a hash over the changes and over files that git does not know yet.
+set(built core server proto CMakeLists.txt CMakePresets.json)
+execute_process(COMMAND git -C ${SOURCE} describe --always --exclude=* OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+execute_process(COMMAND git -C ${SOURCE} diff HEAD --binary -- ${built} OUTPUT_VARIABLE changes ERROR_QUIET)
+execute_process(COMMAND git -C ${SOURCE} ls-files --others --exclude-standard -- ${built} OUTPUT_VARIABLE unknown OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+string(REPLACE "\n" ";" unknown "${unknown}")
+foreach(name ${unknown})
+  file(SHA1 ${SOURCE}/${name} sum)
+  string(APPEND changes "${name} ${sum}\n")
+endforeach()
 if(NOT commit)
   set(commit "no commit")
+elseif(NOT "${changes}" STREQUAL "")
+  string(SHA1 sum "${changes}")
+  string(SUBSTRING ${sum} 0 8 sum)
+  set(commit "${commit}-dirty-${sum}")
 endif()
 set(text "#include \"server/record/build_id.h\"\nnamespace tactus {\nconst char* build_id() noexcept {\n  return \"${VERSION} (${commit}, ${COMPILER}, ${MARCH})\";\n}\n}  // namespace tactus\n")
 set(before "")

@@ -25,6 +25,7 @@ struct JointRowBytes {
   std::uint8_t mode;
   std::array<std::uint8_t, 6> unused;
 };
+static_assert(std::is_trivially_copyable_v<ContactRow>);
 static_assert(std::is_trivially_copyable_v<JointSample> && sizeof(JointRowBytes) == 56);
 
 bool is_short(RecordRow::Kind kind) {
@@ -57,6 +58,18 @@ void to_joints(Bytes bytes, std::uint32_t count, v1::StatePacket& out) {
   }
 }
 
+void to_contacts(Bytes bytes, std::uint32_t count, v1::StatePacket& out) {
+  TACTUS_ASSERT(bytes.size() >= count * sizeof(ContactRow));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ContactRow row;
+    std::memcpy(&row, bytes.data() + i * sizeof row, sizeof row);
+    out.add_contact_body_a(row.body_a);
+    out.add_contact_body_b(row.body_b);
+    for (const float x : row.value) out.add_contact(x);
+    out.mutable_contact_phase()->push_back(static_cast<char>(row.phase));
+  }
+}
+
 void to_state(Bytes bytes, v1::StatePacket& out) {
   StateFrame f;
   TACTUS_ASSERT(bytes.size() >= sizeof f);
@@ -74,6 +87,7 @@ void to_state(Bytes bytes, v1::StatePacket& out) {
   take_column(bytes, kPose * f.body_count, *out.mutable_pose());
   take_column(bytes, kVelocity * f.body_count, *out.mutable_velocity());
   to_joints(bytes, f.joint_count, out);
+  to_contacts(bytes.subspan(f.joint_count * sizeof(JointSample)), f.contact_count, out);
   out.set_contacts(f.report.contacts);
   out.set_contacts_dropped(f.report.points_dropped + f.report.pairs_dropped);
   out.set_penetration_max_m(static_cast<float>(f.report.depth_max));
@@ -208,7 +222,8 @@ bool append_state(BlackBox& box, double time, const StateSlot& slot) {
   const Bytes frame = std::as_bytes(std::span<const StateFrame>(&slot.frame, 1));
   return box.append(static_cast<std::uint16_t>(Kind::state), time,
                     {frame, bytes_of(slot.pose, kPose * n), bytes_of(slot.velocity, kVelocity * n),
-                     std::as_bytes(std::span<const JointSample>(slot.joints.data(), slot.frame.joint_count))});
+                     std::as_bytes(std::span<const JointSample>(slot.joints.data(), slot.frame.joint_count)),
+                     std::as_bytes(std::span<const ContactRow>(slot.contacts.data(), slot.frame.contact_count))});
 }
 
 bool to_record(const BlackBox::Entry& entry, Bytes bytes, v1::Record& out) {

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace tactus::record {
 namespace {
@@ -34,17 +35,21 @@ void OutFile::fail(const std::string& what, int code) {
   error_ = path_ + ": " + what + ": " + std::strerror(code);
 }
 
-void OutFile::create(const std::string& folder, const std::string& stem) {
+void OutFile::create(const std::string& folder, const std::string& stem, bool whole) {
   std::error_code problem;
   path_ = folder;
   std::filesystem::create_directories(folder, problem);
   if (problem) return fail("the folder cannot be made", problem.value());
   for (int i = 1; i <= kNamesTried && descriptor_ < 0; ++i) {
     path_ = folder + "/" + stem + (i > 1 ? "-" + std::to_string(i) : "") + ".mcap";
-    descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    part_ = whole ? path_ + ".part" : std::string();
+    if (whole && access(path_.c_str(), F_OK) == 0) continue;
+    descriptor_ = open((whole ? part_ : path_).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor_ < 0 && errno != EEXIST) break;
   }
-  if (descriptor_ < 0) fail("cannot be made", errno);
+  if (descriptor_ >= 0) return;
+  part_.clear();
+  fail("cannot be made", errno);
 }
 
 void OutFile::create(const std::string& path) {
@@ -68,6 +73,19 @@ void OutFile::write(std::string_view bytes) {
 void OutFile::close() {
   if (descriptor_ >= 0 && ::close(descriptor_) != 0 && errno != EINTR) fail("cannot be closed", errno);
   descriptor_ = -1;
+  if (part_.empty()) return;
+  const std::string part = std::exchange(part_, {});
+  if (!ok()) {
+    path_ = part;  // where what was written stands
+    return;
+  }
+  // Unlike rename() link() never takes a name that is in use; file systems without links get the former.
+  if (link(part.c_str(), path_.c_str()) == 0) {
+    unlink(part.c_str());
+  } else if (errno == EEXIST || rename(part.c_str(), path_.c_str()) != 0) {
+    fail("its last name cannot be given to " + part, errno);
+    path_ = part;
+  }
 }
 
 std::string file_stem(std::int64_t unix_s, const std::string& scene, const std::string& reason) {

@@ -16,8 +16,9 @@ class OutFile {
   OutFile(const OutFile&) = delete;
   OutFile& operator=(const OutFile&) = delete;
 
-  // FOLDER/STEM.mcap, or STEM-2.mcap and so on when there is one. Makes the folder.
-  void create(const std::string& folder, const std::string& stem);
+  // FOLDER/STEM.mcap, or STEM-2.mcap and so on when there is one. Makes the folder. `whole`: what takes this name is
+  // complete; until close() it is written as STEM.mcap.part, and stays that when it could not be written to its end.
+  void create(const std::string& folder, const std::string& stem, bool whole);
   // This path, which must not be a file yet; a device will do.
   void create(const std::string& path);
   void write(std::string_view bytes);
@@ -30,7 +31,7 @@ class OutFile {
  private:
   void fail(const std::string& what, int code);
   int descriptor_ = -1;
-  std::string path_, error_;
+  std::string path_, part_, error_;  // part_: the name until it is whole; empty: path_ itself
   std::uint64_t bytes_ = 0;
 };
 

@@ -32,6 +32,7 @@ void EntryWriter::add(const BlackBox::Entry& entry, Bytes bytes) {
   }
   last_ns_ = start_ns_ + static_cast<std::uint64_t>(std::llround(1e9 * std::max(0.0, entry.time - first_time_)));
   writer_.add(record_, last_ns_);
+  if (record_.has_state()) frames_.add(record_.state(), last_ns_);
   write_out();
 }
 
@@ -63,10 +64,11 @@ void EntryWriter::report(Saved& out) const {
 
 // --- RecordStream
 
-RecordStream::RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, BlackBox ring, double time,
-                           Then on_end)
+RecordStream::RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, ViewerOptions viewers,
+                           BlackBox ring, double time, Then on_end)
     : file_(std::move(file)),
       header_(header),
+      viewers_(std::move(viewers)),
       first_time_(time),
       path_(file_->path()),
       on_end_(std::move(on_end)),
@@ -137,7 +139,7 @@ void RecordStream::run() {
   pthread_setname_np(pthread_self(), "tactus-record-s");
   set_helper_priority(0);
   [[maybe_unused]] const Rights rights = ask_for_helper_rights(0, avoid_cpu_);
-  EntryWriter out(*file_, header_, first_time_);
+  EntryWriter out(*file_, header_, first_time_, viewers_);
   out.flush();
   std::uint64_t flushed_ns = now_ns();
   while (file_->ok()) {

@@ -16,6 +16,7 @@
 #include "server/record/black_box.h"
 #include "server/record/record_files.h"
 #include "server/record/record_writer.h"
+#include "server/record/viewer_frames.h"
 
 namespace tactus::record {
 
@@ -31,8 +32,12 @@ struct Saved {
 // Entries of a ring become records, in a file that is open; counts what it has seen.
 class EntryWriter {
  public:
-  EntryWriter(OutFile& file, const v1::RecordHeader& header, double first_time)
-      : file_(file), writer_(header), start_ns_(header.written_unix_ns()), first_time_(first_time) {}
+  EntryWriter(OutFile& file, const v1::RecordHeader& header, double first_time, const ViewerOptions& viewers)
+      : file_(file),
+        writer_(header),
+        frames_(writer_, viewers, header.written_unix_ns()),
+        start_ns_(header.written_unix_ns()),
+        first_time_(first_time) {}
   void add(const BlackBox::Entry& entry, Bytes bytes);
   void add_lost_mark();  // entries are missing here
   void flush();          // what was added stands in the file
@@ -45,6 +50,7 @@ class EntryWriter {
 
   OutFile& file_;
   RecordWriter writer_;
+  ViewerFrames frames_;
   v1::Record record_;
   std::uint64_t start_ns_, last_ns_ = 0;
   double first_time_;
@@ -58,7 +64,8 @@ class RecordStream {
 
   // header.written_unix_ns: when it begins. time: of entries to come, simulated [s]. on_end: once, on the stream's
   // thread, after the file was closed, asked for or because it could not be written any more.
-  RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, BlackBox ring, double time, Then on_end);
+  RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, ViewerOptions viewers, BlackBox ring,
+               double time, Then on_end);
   ~RecordStream();  // ends it, and waits
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;
@@ -85,6 +92,7 @@ class RecordStream {
 
   std::unique_ptr<OutFile> file_;
   const v1::RecordHeader header_;
+  const ViewerOptions viewers_;
   const double first_time_;
   const std::string path_;
   const Then on_end_;

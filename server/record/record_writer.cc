@@ -115,6 +115,17 @@ void RecordWriter::put(const v1::Record& record, std::uint64_t time_ns) {
   scratch_.clear();
   record.GetReflection()->GetMessage(record, field).AppendToString(&scratch_);
   file_.add_message(static_cast<std::uint16_t>(channels_[static_cast<std::size_t>(number)]), time_ns, scratch_);
+  ++records_;
+}
+
+std::uint16_t RecordWriter::add_channel(const std::string& topic, const pb::Descriptor& type) {
+  return file_.add_channel(file_.add_schema(type.full_name(), "protobuf", descriptor_set(type)), topic, "protobuf");
+}
+
+void RecordWriter::add(std::uint16_t channel, const pb::Message& message, std::uint64_t time_ns) {
+  scratch_.clear();
+  message.AppendToString(&scratch_);
+  file_.add_message(channel, time_ns, scratch_);
 }
 
 void RecordWriter::add(const v1::Record& record, std::uint64_t time_ns) {
@@ -123,7 +134,7 @@ void RecordWriter::add(const v1::Record& record, std::uint64_t time_ns) {
 }
 
 void RecordWriter::finish(v1::RecordEnd end, std::uint64_t time_ns) {
-  end.set_records(file_.messages());
+  end.set_records(records_);
   v1::Record last;
   *last.mutable_end() = std::move(end);
   put(last, time_ns);

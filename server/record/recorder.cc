@@ -99,7 +99,7 @@ void Recorder::stop() {
 
 // --- The black box
 
-void Recorder::begin(v1::RecordHeader header) {
+void Recorder::begin(v1::RecordHeader header, std::shared_ptr<const FoxgloveScene> drawing) {
   BlackBox ring(recording() ? options_.stream_bytes : 0);  // these two cost milliseconds, and so come before the lock
   std::unique_ptr<RecordStream> before;
   const std::lock_guard lock(mutex_);
@@ -114,6 +114,7 @@ void Recorder::begin(v1::RecordHeader header) {
   header.set_hash_every_ticks(options_.hash_every_ticks);
   box_every_ = every;
   header_ = std::move(header);
+  drawing_ = std::move(drawing);
   if (course_) {
     const std::string problem = begin_stream(std::move(opened_), std::move(ring));
     if (!problem.empty() && on_recorded) on_recorded({problem, course_->path, 0, 0, 0, 0, 0, false});
@@ -127,6 +128,16 @@ void Recorder::set_state_every() {
   if (options_.seconds > 0) every = box_every_;
   if (stream_ != nullptr) every = std::gcd(every, stream_every_);
   feed_.state_every.store(every == 0 ? kNever : every, std::memory_order_relaxed);
+  // Contacts with those states that become frames of viewers: of the recording's, or else of the box's.
+  feed_.contacts_every.store(viewers(stream_ != nullptr ? stream_every_ : box_every_).every, std::memory_order_relaxed);
+}
+
+// Whole periods of the states that are kept.
+ViewerOptions Recorder::viewers(std::uint32_t state_every) const {
+  if (drawing_ == nullptr || options_.viewer_hz <= 0) return {};
+  const double ticks = std::ceil(1 / (options_.viewer_hz * std::max(step_, 1e-9)) - 1e-9);
+  const double kept = std::ceil(ticks / state_every) * state_every;
+  return {drawing_, static_cast<std::uint32_t>(std::clamp(kept, 1.0, 1e9))};
 }
 
 void Recorder::begin_epoch(std::uint32_t epoch) {
@@ -333,15 +344,17 @@ Saved Recorder::write(const std::string& reason) {
   header.set_written_unix_ns(static_cast<std::uint64_t>(now));
   OutFile file;
   file.create(options_.folder.empty() ? default_folder() : options_.folder,
-              file_stem(now / 1'000'000'000, header.scene_name(), reason));
+              file_stem(now / 1'000'000'000, header.scene_name(), reason), true);
   if (file.ok()) ++files_;
   double oldest = 0;
+  ViewerOptions drawing;
   {
     const std::lock_guard lock(mutex_);
+    drawing = viewers(box_every_);
     oldest = box_.tail() < box_.head() ? box_.oldest_time() : 0;
     header.set_written_unix_ns(header.written_unix_ns() - static_cast<std::uint64_t>(1e9 * (time_ - oldest)));
   }
-  EntryWriter out(file, header, oldest);
+  EntryWriter out(file, header, oldest, drawing);
   out.flush();
   write_box(file, out);
   file.close();

@@ -18,6 +18,7 @@
 #include "server/realtime/record_feed.h"
 #include "server/record/black_box.h"
 #include "server/record/record_stream.h"
+#include "server/record/viewer_frames.h"
 
 namespace tactus::record {
 
@@ -30,6 +31,7 @@ struct RecordOptions {
   int priority = 0;                       // SCHED_FIFO of the recorder's thread; 0: normal
   // Recordings on request.
   std::string record_folder;             // clients may have files made there; empty: nowhere
+  double viewer_hz = 60;                 // frames for viewers that know Foxglove's schemas; 0: none
   double record_state_hz = 1000;         // states of a second of simulated time, where nobody asks otherwise
   std::size_t stream_bytes = 16u << 20;  // what a recording may lag behind
 };
@@ -68,7 +70,8 @@ class Recorder {
   // --- Net's thread
   // A new scene (header: what it is, without reason and times). Before the first of it: at start, or when the tick has
   // taken it.
-  void begin(v1::RecordHeader header);
+  // drawing: for viewers' frames; null: none.
+  void begin(v1::RecordHeader header, std::shared_ptr<const FoxgloveScene> drawing = nullptr);
   // What net knows and the tick does not. Full: counted, not kept.
   void add(v1::Record&& record);
   // In lockstep this thread ticks: it empties the rings itself after each tick, because the recorder could not follow.
@@ -114,6 +117,7 @@ class Recorder {
   void take_state(const StateSlot& slot);
   void begin_epoch(std::uint32_t epoch);
   v1::RecordHeader header_of_box();
+  [[nodiscard]] ViewerOptions viewers(std::uint32_t state_every) const;
   Saved write(const std::string& reason);
   void write_box(OutFile& file, EntryWriter& out);
   void copy_piece(std::uint64_t& position, std::uint64_t end, std::vector<Piece>& out, v1::RecordEnd& last);
@@ -139,6 +143,7 @@ class Recorder {
   std::mutex mutex_;  // what follows
   BlackBox box_;
   v1::RecordHeader header_;
+  std::shared_ptr<const FoxgloveScene> drawing_;
   std::string scratch_;
   std::uint32_t epoch_ = 0;
   double time_ = 0;  // simulated time recorded, over resets and restores [s]

@@ -34,7 +34,7 @@ std::string Recorder::start_recording(const std::string& path, const std::string
   drain();
   auto file = std::make_unique<OutFile>();
   if (path.empty()) {
-    file->create(options_.record_folder, file_stem(unix_ns() / 1'000'000'000, header_.scene_name(), reason));
+    file->create(options_.record_folder, file_stem(unix_ns() / 1'000'000'000, header_.scene_name(), reason), false);
   } else {
     file->create(path);
   }
@@ -66,7 +66,7 @@ std::string Recorder::begin_stream(std::unique_ptr<OutFile> file, BlackBox ring)
   header.set_state_every(stream_every_);
   stream_rows_lost_ = rows_lost();
   stream_states_lost_ = feed_.states_lost.read();
-  stream_ = std::make_unique<RecordStream>(std::move(file), header, std::move(ring), time_,
+  stream_ = std::make_unique<RecordStream>(std::move(file), header, viewers(stream_every_), std::move(ring), time_,
                                            [this](const Saved& saved) { recorded(saved); });
   if (stream_->start(avoid_cpu_)) return "";
   stream_.reset();

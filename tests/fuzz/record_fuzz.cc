@@ -3,9 +3,11 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "core/check.h"
 #include "proto/mcap_format.h"
 #include "proto/mcap_reader.h"
 #include "proto/record_file.h"
+#include "server/record/play_tape.h"
 #include "server/record/record_writer.h"
 
 namespace {
@@ -20,6 +22,22 @@ void read(const std::string& bytes) {
   }
   if (reader.offset() > bytes.size()) std::abort();
   if (!reader.damaged() && reader.offset() != bytes.size()) std::abort();
+}
+
+// As a playback goes through it: to the end, back, and to the middle.
+void play(const std::string& bytes) {
+  StateSlot slot;
+  slot.resize(4, 8);
+  try {
+    record::PlayTape tape(std::make_unique<std::istringstream>(bytes), "fuzz");
+    tape.size(4, 8);
+    const std::uint64_t begin = tape.begin_ns(), length = tape.end_ns() - begin;
+    for (const std::uint64_t t : {begin + length, begin, begin + length / 2, begin + length / 4 * 3}) {
+      tape.at(t, slot);
+      if (slot.frame.body_count > 4 || slot.frame.joint_count > 4 || slot.frame.contact_count > 8) std::abort();
+    }
+  } catch (const InputError&) {
+  }
 }
 
 // As what a chunk holds, which gets past the CRC.
@@ -43,6 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read(bytes);
   read(std::string(mcap::kMagic) + bytes);
   read(as_chunk(bytes));
+  play(bytes);
+  play(as_chunk(bytes));
 
   v1::Record body, record;
   if (!body.ParseFromString(bytes) || body.body_case() == v1::Record::BODY_NOT_SET) return 0;

@@ -53,23 +53,62 @@ def request_seeds(folder):
             write(folder, target, f"request-{field.name}", b"\xff" + request.SerializeToString())
 
 
-def record_seeds(folder):
-    """A small recording, whole, and each of its records alone."""
-    import zlib
+def mcap_of(records):
+    """An MCAP file as the format's specification has it: one chunk that is not packed, one channel a kind, no summary, no sums."""
+    u16, u32, u64 = (lambda x, n=n: x.to_bytes(n, "little") for n in (2, 4, 8))
+    text = lambda s: u32(len(s)) + s.encode()  # noqa: E731
+    block = lambda op, content: bytes([op]) + u64(len(content)) + content  # noqa: E731
+    chunk, start = b"", 1_790_000_000_000_000_000
+    for i, (field, body) in enumerate(records):
+        chunk += block(3, u16(i + 1) + text(field.message_type.full_name) + text("protobuf") + u32(0))
+        chunk += block(4, u16(i) + u16(i + 1) + text(f"tactus/{field.name}") + text("protobuf") + u32(0))
+        chunk += block(5, u16(i) + u32(0) + u64(start + i) + u64(start + i) + body)
+    magic = b"\x89MCAP0\r\n"
+    out = magic + block(1, text("") + text("seed"))
+    out += block(6, u64(start) + u64(start + len(records)) + u64(len(chunk)) + u32(0) + text("") + u64(len(chunk)) + chunk)
+    return out + block(15, u32(0)) + block(2, u64(0) + u64(0) + u32(0)) + magic, chunk
 
+
+def record_seeds(folder):
+    """A small recording, whole, cut, what its chunk holds, and each of its records alone."""
     sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
     from tactus.messages import Record
 
-    whole = b""
+    records = []
     for i, field in enumerate(f for f in Record.DESCRIPTOR.fields if f.message_type is not None):
         record = Record()
         getattr(record, field.name).SetInParent()
-        body = record.SerializeToString()
-        write(folder, "record", f"alone-{i}", body)
-        body += b"\x7d" + zlib.crc32(body).to_bytes(4, "little")
-        whole += bytes([len(body)]) + body
+        if field.name == "state":
+            record.state.tick, record.state.body_id[:] = 7, [0]
+            record.state.pose[:], record.state.velocity[:] = [0, 0, 1, 1, 0, 0, 0], [0] * 6
+        write(folder, "record", f"alone-{i}", record.SerializeToString())
+        records.append((field, getattr(record, field.name).SerializeToString()))
+    whole, chunk = mcap_of(records)
     write(folder, "record", "whole", whole)
-    write(folder, "record", "cut", whole[:-3])
+    write(folder, "record", "cut", whole[:-60])
+    write(folder, "record", "chunk", chunk)
+
+
+def foxglove_seeds(folder):
+    """What a viewer sends, alone and as a conversation; the server's part of it."""
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Reply, StatePacket
+
+    texts = [{"op": "subscribe", "subscriptions": [{"id": n, "channelId": n + 1} for n in range(7)]}, {"op": "unsubscribe", "subscriptionIds": [1, 2]},
+             {"op": "getParameters", "parameterNames": [], "id": "a"}, {"op": "setParameters", "parameters": [{"name": "paused", "value": True}], "id": "b"},
+             {"op": "setParameters", "parameters": [{"name": "playback.position_s", "value": 1.5}, {"name": "alpha", "value": "0.1"}]},
+             {"op": "subscribeParameterUpdates", "parameterNames": ["alpha"]}, {"op": "fetchAsset", "uri": "package://tactus/00000007/0/0.stl", "requestId": 3}]  # fmt: skip
+    texts = [json.dumps(text, separators=(",", ":")).encode() for text in texts]
+    control = b"\x03\x00" + b"\0\0\x80\x3f" + b"\x01" + (1_790_000_001_000_000_000).to_bytes(8, "little") + b"\x02\0\0\0id"
+    state = StatePacket(scene_epoch=7, tick=5, parts=1, sim_time_s=0.005, subscription=9, body_id=[0], pose_f=[0, 0, 1, 1, 0, 0, 0]).SerializeToString()
+    replies = [Reply(id=4, subscription={"id": 9}), Reply(state=state), Reply(event={"kind": 7, "tick": 3, "text": "seek"}), Reply(id=5, lease={"lease": 4})]
+    for i, text in enumerate([*texts, control]):
+        write(folder, "foxglove", f"alone-{i}", text)
+    piece = lambda who, data: bytes([who, len(data)]) + data  # noqa: E731
+    talk = b"".join(piece(0, text) for text in texts if len(text) < 256) + piece(1, control) + piece(3, b"")
+    talk += b"".join(piece(2, reply.SerializeToString()) for reply in replies) + piece(3, b"")
+    write(folder, "foxglove", "talk-live", b"\0" + talk)
+    write(folder, "foxglove", "talk-plays", b"\1" + talk)
 
 
 def scene_seeds(folder):
@@ -105,6 +144,7 @@ def main():
     golden_seeds(folder)
     request_seeds(folder)
     record_seeds(folder)
+    foxglove_seeds(folder)
     scene_seeds(folder)
     web_seeds(folder)
 

@@ -12,8 +12,8 @@ SKIPPED = 77
 
 
 def look(server, *flags, seconds=3, status=0):
-    """What the public client saw, as tests/foxglove/check.mjs tells it."""
-    command = [REPOSITORY / "tests" / "foxglove" / "run", str(server.web_port), "--seconds", str(seconds), *flags]
+    """What the public client saw, as tests/interop/foxglove.mjs tells it."""
+    command = [REPOSITORY / "tests" / "interop" / "run", "foxglove", str(server.web_port), "--seconds", str(seconds), *flags]
     run = subprocess.run(command, capture_output=True, text=True, timeout=400)
     if run.returncode == SKIPPED:
         pytest.skip(run.stderr.strip())

@@ -12,7 +12,7 @@ from conftest import REPOSITORY, SCENE, eventually, require_program
 
 import tactus
 
-CHECK = REPOSITORY / "tests" / "mcap" / "run"
+CHECK = (REPOSITORY / "tests" / "interop" / "run", "mcap")
 PILE = (REPOSITORY / "config" / "scenes" / "pile.toml").read_text()
 MODELS = ("penalty", "deepest", "lcp", "st", "ap", "lnc", "peg")
 
@@ -26,7 +26,7 @@ def replayed(run_program, path, *, program="tactus-sim", exit_code=0):
 
 def publicly_read(run_program, *paths, recover=False):
     """What @mcap/core and @mcap/support make of these files: one object each."""
-    done = run_program(CHECK, *(["--recover"] if recover else []), *paths, timeout=400)
+    done = run_program(*CHECK, *(["--recover"] if recover else []), *paths, timeout=400)
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
     out = [json.loads(line) for line in done.stdout.splitlines()]
@@ -288,3 +288,28 @@ def test_a_new_scene_amid_a_recording_goes_on_in_a_file_of_its_own(make_server, 
         assert tactus.record.read(file).header.scene_name == scene
         result = replayed(run_program, file)
         assert result["identical"] and result["states"] > 100, result
+
+
+def test_a_recording_opens_in_any_viewer_that_knows_foxgloves_schemas(make_server, run_program, tmp_path):
+    """Without our code: frames of all bodies at the rate of the config, the scene with its meshes, arrows of contact forces; and none when told so."""
+    path, without = tmp_path / "run.mcap", tmp_path / "without.mcap"
+    server = make_server("--lockstep", "--record", path)
+    server.scene_file = REPOSITORY / "config" / "scenes" / "meshes.toml"
+    server.start()
+    with server.connect() as client, client.lockstep() as lockstep:
+        bodies = {body.name for body in client.scene}
+        lockstep.step(1500)
+    assert server.terminate() == 0
+    (read,) = publicly_read(run_program, path)
+    assert read["counts"]["/tf"] == 1 + 1500 // 17  # every 17th tick: at most 60 a second
+    assert read["counts"]["/contacts"] in (1500 // 17, 1 + 1500 // 17)  # the first state comes before the first contacts that are kept
+    assert read["counts"]["/scene"] == 1 and read["viewer"]["frames"] == sorted(bodies) == sorted(read["viewer"]["entities"])
+    assert read["viewer"]["models"] > 0 and read["viewer"]["models"] == read["viewer"]["stl"]  # all with their triangles
+    assert read["viewer"]["arrows"] > 0 and read["viewer"]["late_stamps"] == 0
+    assert replayed(run_program, path)["identical"]
+    (tmp_path / "server.toml").write_text("[record]\nviewer_hz = 0\n")
+    server = make_server("--record", without, "--config", tmp_path / "server.toml").start()
+    time.sleep(0.5)
+    assert server.terminate() == 0
+    (read,) = publicly_read(run_program, without)
+    assert not any(topic.startswith("/") for topic in read["counts"])

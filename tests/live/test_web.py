@@ -1,5 +1,6 @@
 """The web door of a running tactusd: files, WebSocket, and what strangers do to both. The loop goes on whatever comes."""
 import functools
+import math
 import os
 import random
 import socket
@@ -219,6 +220,32 @@ def test_meshes_come_in_pieces_closed_and_outside_out(make_server, tmp_path):
         assert found > 0
         assert viewer.exchange("get_mesh", body=0, shape=0, scene_epoch=1).error.code == ErrorCode.STALE_EPOCH
         assert viewer.exchange("get_mesh", body=9999, shape=0, scene_epoch=scene.scene_epoch).error.code == ErrorCode.NOT_FOUND
+
+
+def test_smooth_shapes_are_drawn_with_their_volume(make_server, tmp_path):
+    """An ellipsoid's triangles have its volume but for the tolerance; a cavity's face the hollow."""
+    server = web_server(make_server, tmp_path)
+    server.kill()
+    server.scene_file = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "config", "scenes", "smooth_shapes.toml"))
+    server.start()
+    with Viewer(server.web_port) as viewer:
+        scene = describe(viewer)
+        volumes = {}
+        for body in scene.bodies:
+            for index, shape in enumerate(body.shapes):
+                assert shape.kind == "smooth" and shape.radius_m > 0
+                mesh = viewer.exchange("get_mesh", body=body.id, shape=index, scene_epoch=scene.scene_epoch).mesh
+                assert len(mesh.corner_m) == 9 * mesh.triangles > 0
+                volumes[body.name] = signed_volume(list(mesh.corner_m))
+        exact = {
+            "ellipsoid": 4 / 3 * math.pi * 0.2 * 0.12 * 0.3,
+            "patched_ellipsoid": 4 / 3 * math.pi * 0.2 * 0.12 * 0.3,
+            "torus": 2 * math.pi**2 * 0.2 * 0.07**2,
+            "bowl": -4 / 3 * math.pi * 0.3 * 0.3 * 0.2,
+        }
+        for name, volume in exact.items():
+            assert abs(volumes[name] / volume - 1) < 0.01, (name, volumes[name], volume)
+        assert all(volume > 0 for name, volume in volumes.items() if name != "bowl")
 
 
 def signed_volume(corners):

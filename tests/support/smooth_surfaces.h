@@ -52,6 +52,30 @@ inline std::vector<Vec2> ring_profile() {
   return {{0.5, 0}, {0.4, 0.1}, {0.3, 0.02}, {0.2, 0.05}, {0.3, -0.1}, {0.45, -0.12}};
 }
 
+// A ring whose tube is thicker here than there, and wavy.
+inline std::vector<Vec3> torus_control(int nu, int nv) {
+  std::vector<Vec3> out;
+  for (int i = 0; i < nu; ++i)
+    for (int j = 0; j < nv; ++j) {
+      const double u = 2 * M_PI * i / nu, v = 2 * M_PI * j / nv, tube = 0.12 + 0.03 * std::cos(2 * u) * std::sin(v);
+      const double rho = 0.35 + tube * std::cos(v);
+      out.emplace_back(rho * std::cos(u), rho * std::sin(u), tube * std::sin(v) + 0.04 * std::cos(3 * u));
+    }
+  return out;
+}
+// A lattice over the cube, bent and swollen.
+inline std::vector<Vec3> ball_control(int nx, int ny, int nz) {
+  std::vector<Vec3> out;
+  for (int i = 0; i < nx; ++i)
+    for (int j = 0; j < ny; ++j)
+      for (int k = 0; k < nz; ++k) {
+        const auto place = [](int n, int count) { return (2.0 * n - (count - 1)) / (count - 3); };
+        const double x = place(i, nx), y = place(j, ny), z = place(k, nz);
+        out.emplace_back(0.3 * x + 0.06 * z * z, 0.2 * y * (1 + 0.2 * x), 0.25 * z + 0.03 * x * y);
+      }
+  return out;
+}
+
 inline std::vector<SurfacePtr> parametric_surfaces() {
   std::vector<SurfacePtr> out;
   std::string error;
@@ -59,7 +83,10 @@ inline std::vector<SurfacePtr> parametric_surfaces() {
   out.push_back(make_patched_ellipsoid({1e-3, 2e-3, 5e-2}));
   for (const auto& profile : {egg_profile(), pear_profile(), ring_profile()})
     out.push_back(checked(make_revolution(profile, error), error));
+  out.push_back(checked(make_spline(torus_control(8, 6), {8, 6}, error), error));
+  out.push_back(checked(make_spline(ball_control(5, 4, 6), {5, 4, 6}, error), error));
   out.push_back(make_cavity(make_patched_ellipsoid({0.3, 0.2, 0.5})));
+  out.push_back(make_cavity(checked(make_spline(torus_control(8, 6), {8, 6}, error), error)));
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "server/solver/model_rates.h"
+#include "server/solver/slow_ticker.h"
 #include "tests/support/alloc_guard.h"
 #include "tests/support/robots.h"
 #include "tests/support/tolerance.h"
@@ -102,6 +104,37 @@ TEST_CASE("slow drives: a position drive follows a target that runs as the law a
     CHECK_WITHIN(world.state().joint_q[0] - q, 1e-12);
     CHECK_WITHIN(world.state().joint_v[0] - v, 1e-11);
   }
+}
+
+TEST_CASE("slow drives: a whole state of a robot under a slow model is copied without allocating, also amid a step") {
+  auto model = slider(DriveKind::position, 3, 0);
+  model->drives[0].target = {0, 0.1, 2, 0};
+  World world(model, Scene().limits, 1);
+  SlowSolver solver(make_solver_world(world.shared_model(), world.limits(), ContactModelKind::st, kTicks),
+                    ContactModelKind::st, 16);
+  SlowTicker ticker(static_cast<std::uint32_t>(world.model().bodies.size()), 16);
+  world.yield_to(ContactModelKind::st);
+  REQUIRE(ticker.exchange(&solver, world) == nullptr);
+  State state = world.state();
+  SlowMemory memory;
+  SlowTicker::resize_memory(world, kTicks, memory);
+  int amid = 0;
+  for (int n = 0; n < 35; ++n) {
+    ticker.step(world, Meet::ready, Meet::ready, true);
+    bool saved = false;
+    {
+      const test::AllocGuard guard;
+      world.snapshot(state);
+      saved = ticker.save(world, memory);
+      if (test::AllocGuard::available()) CHECK(guard.count() == 0);
+    }
+    CHECK(saved);
+    CHECK(state_hash(state) == world.hash());
+    amid += memory.begun && n % 10 != 9 ? 1 : 0;
+    solver.solve_here();
+  }
+  CHECK(amid > 20);
+  ticker.exchange(nullptr, world);
 }
 
 TEST_CASE("slow drives: a step asked for commands tick by tick takes these, and leaves its own channels alone") {

@@ -88,7 +88,8 @@ TEST_CASE("smooth patches: normalise changes the chart, not the point") {
       CHECK(b.Su.cross(b.Sv).norm() > 1e-3 * b.Su.norm() * b.Sv.norm());
       changed += kept.chart != where.chart;
     }
-    CHECK(changed > 20);
+    const bool one_chart = surface->kind() == SmoothKind::spline && surface->topology() == SmoothTopology::torus;
+    CHECK(one_chart == (changed == 0));
     for (const double bad : {1e300, -1e300, std::nan("")}) {
       const SurfacePoint kept = surface->normalise({0, Vec2(bad, bad)});
       CHECK(surface->patch(kept).S.allFinite());

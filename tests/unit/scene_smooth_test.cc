@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "core/scene/scene.h"
 #include "core/shape/smooth_surface.h"
+#include "core/tool_planes.h"
 #include "core/world.h"
 #include "tests/support/tolerance.h"
 
@@ -64,7 +65,7 @@ TEST_CASE("scene smooth: every kind loads, is owned by the model and is stepped"
     kinds.insert(surface->kind());
     cavity = cavity || surface->cavity();
   }
-  CHECK(kinds.size() >= 5);
+  CHECK(kinds.size() == 6);
   CHECK(cavity);
   World world(model, Limits{});
   for (int i = 0; i < 10; ++i) world.step();
@@ -103,6 +104,10 @@ TEST_CASE("scene smooth: what makes no surface is refused with line, key, found 
           {"f.toml:7", "profile_m", "found 1 points on"});
   refused("kind = \"revolution\"\nprofile_m = [[0, 1], [1, 0.5], [0, 0]]", {"f.toml:7", "profile_m", "inwards"});
   refused("kind = \"revolution\"\nprofile_m = [[0, 1, 2]]", {"f.toml:7", "profile_m", "[rho, z]"});
+  refused("kind = \"spline\"\ncontrol_points_m = [[0, 0, 0]]\ncontrol_grid = [3, 4]",
+          {"f.toml:8", "control_grid", "found 3", "from 4"});
+  refused("kind = \"spline\"\ncontrol_points_m = [[0, 0, 0]]\ncontrol_grid = [4, 4]",
+          {"f.toml:7", "control_points_m", "found 1 control points, expected 16"});
   refused("kind = \"egg\"", {"f.toml:6", "kind", "found \"egg\"", "\"revolution\""});
 }
 
@@ -111,6 +116,23 @@ TEST_CASE("scene smooth: a cavity needs a body that can hold it") {
   check_parts(complaint(scene(bowl)), {"f.toml:", "cavity", "inertia_kg_m2"});
   CHECK(complaint(scene(bowl, "mode = \"fixed\"")) == "accepted");
   CHECK(complaint(scene(bowl, "mass_kg = 1\ninertia_kg_m2 = [1, 1, 1]")) == "accepted");
+}
+
+TEST_CASE("scene smooth: a tool sees an ellipsoid before it touches, at the exact distance") {
+  const std::shared_ptr<const Model> model = parse_scene(
+      "gravity_m_per_s2 = [0, 0, 0]\n[[body]]\nname = \"egg\"\nmode = \"fixed\"\n[[body.shape]]\n"
+      "kind = \"ellipsoid\"\nradii_m = [0.3, 0.2, 0.5]\n[[body]]\nname = \"tool\"\nmass_kg = 1\n"
+      "position_m = [0, 0, 0.61]\n[[body.shape]]\nkind = \"sphere\"\nradius_m = 0.1\n",
+      "f.toml", {});
+  World world(model, Limits{});
+  world.step();
+  ToolPlanes planes;
+  planes.find(world, 1, {}, 0.05);
+  REQUIRE(planes.planes().size() == 1);
+  CHECK_WITHIN(planes.planes()[0].gap - 0.01, 1e-12);
+  CHECK_WITHIN((planes.planes()[0].nhat_W - Vec3(0, 0, 1)).norm(), 1e-9);
+  planes.find(world, 1, {}, 0.005);
+  CHECK(planes.planes().empty());
 }
 
 TEST_CASE("scene smooth: a mesh that could meet a smooth shape is refused, one that cannot is not") {

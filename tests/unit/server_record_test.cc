@@ -295,11 +295,44 @@ TEST_CASE("a path that cannot be written and a full disk are named; a run writes
 TEST_CASE("two files of one second have two names") {
   Folder folder;
   record::OutFile first, second;
-  first.create(folder.path.string(), "same");
-  second.create(folder.path.string(), "same");
+  first.create(folder.path.string(), "same", false);
+  second.create(folder.path.string(), "same", false);
   CHECK((first.ok() && second.ok()));
   CHECK(first.path() != second.path());
   CHECK(record::file_stem(0, "a/b", "") == "19700101T000000Z-a_b-_");
+}
+
+TEST_CASE("a file takes its name when it is whole; one that could not be written to its end keeps another") {
+  Folder folder;
+  const fs::path named = folder.path / "box.mcap", part = folder.path / "box.mcap.part";
+  {
+    record::OutFile file;
+    file.create(folder.path.string(), "box", true);
+    REQUIRE(file.ok());
+    file.write("half");
+    CHECK_FALSE(fs::exists(named));
+    CHECK(fs::file_size(part) == 4);
+    record::OutFile other;  // of the same second
+    other.create(folder.path.string(), "box", true);
+    CHECK(fs::path(other.path()).filename() == "box-2.mcap");
+    file.write(" whole");
+    file.close();
+    CHECK(file.ok());
+    CHECK(fs::path(file.path()) == named);
+    other.close();
+  }
+  CHECK(fs::file_size(named) == 10);
+  CHECK_FALSE(fs::exists(part));
+  CHECK(fs::exists(folder.path / "box-2.mcap"));
+  record::OutFile third;  // somebody takes the name meanwhile: it is not written over
+  third.create(folder.path.string(), "late", true);
+  third.write("ours");
+  std::ofstream(folder.path / "late.mcap") << "theirs";
+  third.close();
+  CHECK_FALSE(third.ok());
+  CHECK(third.error().find("late.mcap") != std::string::npos);
+  CHECK(fs::file_size(folder.path / "late.mcap") == 6);
+  CHECK(fs::exists(folder.path / "late.mcap.part"));
 }
 
 TEST_CASE("a recording holds all that came from its beginning on, in order, whatever the black box keeps") {

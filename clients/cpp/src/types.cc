@@ -71,6 +71,8 @@ const char* verdict_name(int code) {
       return "refused_no_gains";
     case v1::VERDICT_REFUSED_FAULT:
       return "refused_fault";
+    case v1::VERDICT_REFUSED_PLAYBACK:
+      return "refused_playback";
     default:
       return "refused_for_a_reason_newer_than_this_client";
   }

@@ -238,6 +238,18 @@ class Client:
         """Advances a paused world; returns a GrantReply with tick and state_hash."""
         return self._world_request("step", ticks=ticks).grant
 
+    def playback(self):
+        """Of a server that plays a recording: a Playback with position_s, duration_s, speed, paused, ended, file. Elsewhere raises WrongState."""
+        return self.connection.request("set_playback").playback
+
+    def seek(self, position_s: float):
+        """Moves the playback to so many seconds from the recording's begin; returns the Playback once the state there has been shown."""
+        return self._world_request("set_playback", position_s=position_s).playback
+
+    def set_speed(self, speed: float):
+        """Of the playback: recorded over real time, 0.001 to 1,000. Returns the Playback."""
+        return self._world_request("set_playback", speed=speed).playback
+
     def lockstep(self, timeout_s: float = 60.0, *, stream: Subscription = None, strict: bool = True) -> Lockstep:
         """`with c.lockstep() as ls: ls.step(10)`: the world advances only by this client's steps, which return the states of `stream`
         (default: the one behind read()). `strict`: a step raises when a command sent before it was not applied."""

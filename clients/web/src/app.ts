@@ -9,6 +9,7 @@ import { Devices } from "./devices";
 import { Contacts, FORCE_COLOUR, NORMAL_COLOUR, PHASES } from "./contacts";
 import { Joints } from "./joints";
 import { Lease } from "./leases";
+import { Playback } from "./playback";
 import { Plots } from "./plots";
 import { Push } from "./push";
 import { commanderOf, factsOf, marksOf, plotted } from "./readout";
@@ -32,6 +33,7 @@ export class App {
   readonly connection: Connection;
   readonly push: Push;
   readonly joints: Joints;
+  readonly playback: Playback;
   current: Scene | null = null;
   newest: StatePacket | null = null;
   statistics: Statistics | null = null;
@@ -66,6 +68,7 @@ export class App {
       setting: (key, value) => this.driveOrThrow(async () => { await this.connection.request({ case: "setParameter", value: { key, value } }); }),
       token: (text) => this.connection.useToken(text), key: (key, shift) => this.onKey(key, shift),
     });
+    this.playback = new Playback((value) => this.driveOrThrow(async () => { await this.connection.request({ case: "setPlayback", value }); }));
     this.stage.world.add(this.contacts.group, this.trails.lines, this.push.tool.group, this.devices.group);
     this.contacts.show(true, false, true);
     this.contacts.group.visible = false;
@@ -85,7 +88,6 @@ export class App {
   }
 
   isPaused(): boolean { return ((this.newest?.statusBits ?? 0) & StatusBit.STATUS_PAUSED) !== 0; }
-
   /** Where a body is: its origin in W, and on the canvas in CSS pixels. */
   whereIs(name: string): { p_W: number[]; x: number; y: number } | null {
     const row = this.current?.rowNamed(name) ?? -1;
@@ -103,7 +105,7 @@ export class App {
       factor: this.newest?.realTimeFactor ?? 0, contacts: this.contacts.count, states: this.measured.states, stateBytes: this.measured.stateBytes,
       frames: this.measured.frames, pictures: this.measured.pictures, workMsMedian: work[Math.floor(work.length / 2)] ?? 0, workMsP95: work[Math.floor(work.length * 0.95)] ?? 0,
       firstPictureMs: this.measured.firstPicture_ms, verdict: this.measured.verdict, pushing: this.push.body >= 0, sent: this.push.sent,
-      holdsWorld: this.world.held, batches: this.current?.batches.length ?? 0,
+      holdsWorld: this.world.held, playing: this.playback.playing, position_s: this.playback.position_s, batches: this.current?.batches.length ?? 0,
       devices: this.devices.drawn, joints: this.joints.held, jointsSent: this.joints.sent, jointVerdict: this.joints.verdict, bytes: this.connection.bytesIn,
       software: this.stage.software, view: [view.left, view.top, view.width, view.height] };
   }
@@ -118,6 +120,7 @@ export class App {
     this.push.lost();
     this.joints.lost();
     this.devices.clear();
+    this.playback.show(undefined);
   }
 
   /** The scene as it is now, and its states. */
@@ -132,6 +135,7 @@ export class App {
       if (!same || again) await this.subscribe(body.value);
       const list = await this.connection.request({ case: "listScenes", value: {} });
       if (list.case === "sceneList") this.bar.scenes(list.value.scenes, list.value.current);
+      if (!same) await this.everySecond();  // what kind of server it is need not wait for the clock
     } catch (error) {
       if (this.connection.phase === "open") this.bar.say(`cannot read the scene: ${(error as Error).message}`, "error");
     }
@@ -269,6 +273,7 @@ export class App {
     if (packet.contact.length > 0 || packet.contacts === 0) this.marked = packet;
     scene.setPoses(packet.bodyId, packet.poseF);
     this.world.tend();
+    this.playback.onState(packet.playTimeNs);
     this.joints.onState(packet, performance.now());
     if (this.wantedEvery(packet) > this.contactsEvery) void this.thin(this.wantedEvery(packet));
     if (first) {
@@ -329,6 +334,7 @@ export class App {
       this.roundTrip_ms = performance.now() - begin;
       if (body.case !== "statistics") return;
       this.statistics = body.value;
+      this.playback.show(body.value.playback);
       this.bar.models(this.current?.description.models ?? [], body.value.model);
     } catch { return; }
     const t = this.newest?.simTimeS ?? 0;
@@ -398,6 +404,7 @@ export class App {
       case " ": return this.drive(async () => { await this.connection.request({ case: this.isPaused() ? "resume" : "pause", value: {} }); });
       case ".": case ">": return this.drive(async () => { await this.connection.request({ case: "step", value: { ticks: shift ? 10 : 1 } }); });
       case "r": return this.drive(async () => { await this.connection.request({ case: "reset", value: {} }); });
+      case "arrowleft": case "arrowright": return this.playback.seek(this.playback.position_s + (key === "arrowleft" ? -1 : 1) * (shift ? 10 : 1));
       case "f": if (this.current) this.stage.frame(this.current); return;
       case "c": show.points = !show.points; break;
       case "n": show.normals = !show.normals; break;
@@ -475,6 +482,7 @@ export class App {
 
   private showPacket(packet: StatePacket): void {
     this.bar.times(packet.realTimeFactor, packet.simTimeS);
+    this.playback.draw();
     this.bar.paused(this.isPaused(), (packet.statusBits & StatusBit.STATUS_LOCKSTEP) !== 0);
     if (packet.statusBits !== this.bitsShown) this.bar.marks(marksOf(this.bitsShown = packet.statusBits));
     if (this.push.body >= 0) this.showStatus();

@@ -106,10 +106,10 @@ export class Scene {
       entry.parts.push({ body: row, X_BS: X_BS.clone().multiply(local) });
       entry.colours.push(colour);
     }
-    if (shape.kind === "mesh" || shape.kind === "convex") {
+    if (shape.kind === "mesh" || shape.kind === "convex" || shape.kind === "smooth") {
       void source(body.id, index).then((corners) => {
         if (this.disposed || corners.length === 0) return;
-        const geometry = withNormals(corners, shape.kind === "mesh" ? SMOOTH_RAD : 0);
+        const geometry = withNormals(corners, shape.kind === "convex" ? 0 : SMOOTH_RAD);
         geometry.computeBoundingSphere();
         const ball = geometry.boundingSphere!, p = shape.pBSM;
         this.meshReach_m.set(row, Math.max(this.meshReach_m.get(row) ?? 0, ball.center.length() + ball.radius + Math.hypot(p?.x ?? 0, p?.y ?? 0, p?.z ?? 0)));

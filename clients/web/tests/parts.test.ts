@@ -7,6 +7,7 @@ import { JointMode } from "../generated/realtime_pb";
 import type { Connection } from "../src/connection";
 import { modesOf, rangeOf, unitOf } from "../src/joints";
 import { Lease } from "../src/leases";
+import { clock, Newest } from "../src/playback";
 import { unitParts, withNormals } from "../src/scene";
 import { atLeast, Series, shown, ticks, upTo, windowOf } from "../src/series";
 import { length, limited, OMEGA_RAD_PER_S, springForce, turnTorque, type Vec } from "../src/spring";
@@ -144,4 +145,31 @@ test("no axis of time is without width, however few the samples and deep the zoo
   assert.deepEqual(atLeast(1, 3, 0.01), [1, 3]);
   assert.deepEqual(windowOf(8.3, 8.3, 20), { min: 7.800000000000001, max: 8.3 });
   assert.deepEqual(windowOf(0, 50, 20), { min: 30, max: 50 });
+});
+
+test("of seeks that come faster than they are answered the newest is asked for last, and none is lost that is the newest", async () => {
+  const asked: number[] = [];
+  let answer: () => void = () => undefined;
+  const seeks = new Newest<number>((wish) => new Promise((resolve) => { asked.push(wish); answer = resolve; }));
+  for (const position of [1, 2, 3, 4]) seeks.ask(position);
+  assert.deepEqual(asked, [1]);
+  answer();
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.deepEqual(asked, [1, 4]);
+  assert.ok(seeks.pending);
+  answer();
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.ok(!seeks.pending);
+  const refused = new Newest<number>(() => Promise.reject(new Error("held by another")));
+  refused.ask(1);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.ok(!refused.pending, "a refused one does not stop those that follow");
+});
+
+test("positions are told in minutes and seconds", () => {
+  assert.equal(clock(0), "0:00.00");
+  assert.equal(clock(59.994), "0:59.99");
+  assert.equal(clock(59.996), "1:00.00");
+  assert.equal(clock(-3), "0:00.00");
+  assert.equal(clock(3725.5), "62:05.50");
 });

@@ -1,6 +1,4 @@
-#include "server/net/foxglove_scene.h"
-
-#include <spdlog/fmt/fmt.h>
+#include "server/record/foxglove_scene.h"
 
 #include <Eigen/Geometry>
 
@@ -8,8 +6,9 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
-namespace tactus::net {
+namespace tactus::record {
 namespace {
 
 constexpr double kFloorM = 20, kFloorThickM = 0.01;
@@ -80,31 +79,34 @@ void add_cube(foxglove::SceneEntity& out, const v1::ShapeDescription& s, const E
   *cube.mutable_color() = colour;
 }
 
-void add_shape(foxglove::SceneEntity& out, const v1::ShapeDescription& s, const foxglove::Color& colour,
-               const std::string& asset) {
-  if (s.kind() == "sphere") return add_ball(out, s, 0, colour);
-  if (s.kind() == "box")
-    return add_cube(out, s, 2 * Eigen::Vector3d(s.half_m().x(), s.half_m().y(), s.half_m().z()), 0, colour);
-  if (s.kind() == "half_space") return add_cube(out, s, {kFloorM, kFloorM, kFloorThickM}, -kFloorThickM / 2, colour);
-  if (s.kind() == "capsule" || s.kind() == "cylinder") {
+// False: it is drawn from triangles.
+bool add_shape(foxglove::SceneEntity& out, const v1::ShapeDescription& s, const foxglove::Color& colour) {
+  if (s.kind() == "sphere") {
+    add_ball(out, s, 0, colour);
+  } else if (s.kind() == "box") {
+    add_cube(out, s, 2 * Eigen::Vector3d(s.half_m().x(), s.half_m().y(), s.half_m().z()), 0, colour);
+  } else if (s.kind() == "half_space") {
+    add_cube(out, s, {kFloorM, kFloorM, kFloorThickM}, -kFloorThickM / 2, colour);
+  } else if (s.kind() == "capsule" || s.kind() == "cylinder") {
     foxglove::CylinderPrimitive& rod = *out.add_cylinders();
     set_pose(*rod.mutable_pose(), s);
     set_vector(*rod.mutable_size(), 2 * s.radius_m(), 2 * s.radius_m(), 2 * s.half_length_m());
     rod.set_bottom_scale(1);
     rod.set_top_scale(1);
     *rod.mutable_color() = colour;
-    if (s.kind() == "cylinder") return;
+    if (s.kind() == "cylinder") return true;
     add_ball(out, s, s.half_length_m(), colour);
     add_ball(out, s, -s.half_length_m(), colour);
-    return;
+  } else {
+    return false;
   }
-  foxglove::ModelPrimitive& model = *out.add_models();
-  set_pose(*model.mutable_pose(), s);
-  set_vector(*model.mutable_scale(), 1, 1, 1);
-  *model.mutable_color() = colour;
-  model.set_override_color(true);
-  model.set_url(asset);
-  model.set_media_type("model/stl");
+  return true;
+}
+
+std::string asset_of(const v1::SceneDescription& scene, std::uint32_t body, int shape) {
+  char text[96];
+  std::snprintf(text, sizeof text, "package://tactus/%08x/%u/%d.stl", scene.scene_epoch(), body, shape);
+  return text;
 }
 
 }  // namespace
@@ -159,14 +161,29 @@ void FoxgloveScene::fill(foxglove::SceneUpdate& out, double time_s) const {
     for (int i = 0; i < body.shapes_size(); ++i) {
       foxglove::Color colour;
       set_colour(colour, body.shapes(i).colour(), body.id(), body.mode() == "fixed");
-      add_shape(entity, body.shapes(i), colour,
-                fmt::format("package://tactus/{:08x}/{}/{}.stl", description_.scene_epoch(), body.id(), i));
+      if (!add_shape(entity, body.shapes(i), colour)) add_model(entity, body, i, colour);
     }
   }
 }
 
+void FoxgloveScene::add_model(foxglove::SceneEntity& out, const v1::BodyDescription& body, int shape,
+                              const foxglove::Color& colour) const {
+  foxglove::ModelPrimitive& model = *out.add_models();
+  set_pose(*model.mutable_pose(), body.shapes(shape));
+  set_vector(*model.mutable_scale(), 1, 1, 1);
+  *model.mutable_color() = colour;
+  model.set_override_color(true);
+  model.set_media_type("model/stl");
+  const auto stl = stl_.find({body.id(), static_cast<std::uint32_t>(shape)});
+  if (stl == stl_.end())
+    model.set_url(asset_of(description_, body.id(), shape));
+  else
+    model.set_data(stl->second);
+}
+
 void FoxgloveScene::fill(foxglove::FrameTransforms& out, const v1::StatePacket& state) const {
-  const int rows = std::min(state.body_id_size(), state.pose_f_size() / 7);
+  const bool single = state.pose_f_size() > 0;
+  const int rows = std::min(state.body_id_size(), (single ? state.pose_f_size() : state.pose_size()) / 7);
   for (int i = 0; i < rows; ++i) {
     const std::string* name = name_of(state.body_id(i));
     if (name == nullptr) continue;
@@ -174,7 +191,9 @@ void FoxgloveScene::fill(foxglove::FrameTransforms& out, const v1::StatePacket& 
     set_time(*frame.mutable_timestamp(), state.sim_time_s());
     frame.set_parent_frame_id("world");
     frame.set_child_frame_id(*name);
-    const auto at = [&state, i](int k) { return static_cast<double>(state.pose_f(7 * i + k)); };
+    const auto at = [&state, single, i](int k) {
+      return single ? static_cast<double>(state.pose_f(7 * i + k)) : state.pose(7 * i + k);
+    };
     set_vector(*frame.mutable_translation(), at(0), at(1), at(2));
     set_quaternion(*frame.mutable_rotation(), at(3), at(4), at(5), at(6));
   }
@@ -206,21 +225,25 @@ void FoxgloveScene::fill_contacts(foxglove::SceneUpdate& out, const v1::StatePac
 
 void FoxgloveScene::fill(foxglove::JointStates& out, const v1::StatePacket& state) const {
   set_time(*out.mutable_timestamp(), state.sim_time_s());
-  const int rows = std::min(state.joint_id_size(), state.joint_f_size() / 4);
+  const bool single = state.joint_f_size() > 0;
+  const int rows = std::min(state.joint_id_size(), (single ? state.joint_f_size() : state.joint_size()) / 4);
   for (int i = 0; i < rows; ++i) {
-    if (state.joint_id(i) >= joint_names_.size()) continue;
+    if (state.joint_id(i) >= joint_names_.size() || joint_names_[state.joint_id(i)].empty()) continue;
+    const auto at = [&state, single, i](int k) {
+      return single ? static_cast<double>(state.joint_f(4 * i + k)) : state.joint(4 * i + k);
+    };
     foxglove::JointState& joint = *out.add_joints();
     joint.set_name(joint_names_[state.joint_id(i)]);
-    joint.set_position(static_cast<double>(state.joint_f(4 * i)));
-    joint.set_velocity(static_cast<double>(state.joint_f(4 * i + 1)));
-    joint.set_effort(static_cast<double>(state.joint_f(4 * i + 2)));
+    joint.set_position(at(0));
+    joint.set_velocity(at(1));
+    joint.set_effort(at(2));
   }
 }
 
 bool FoxgloveScene::find_asset(const std::string& uri, Asset& out) const {
   for (const v1::BodyDescription& body : description_.bodies()) {
     for (int i = 0; i < body.shapes_size(); ++i) {
-      if (uri != fmt::format("package://tactus/{:08x}/{}/{}.stl", description_.scene_epoch(), body.id(), i)) continue;
+      if (uri != asset_of(description_, body.id(), i)) continue;
       out = {body.id(), static_cast<std::uint32_t>(i)};
       return true;
     }
@@ -229,9 +252,9 @@ bool FoxgloveScene::find_asset(const std::string& uri, Asset& out) const {
 }
 
 // Binary STL: 80 bytes of head, u32 triangles; 50 bytes a triangle: normal, three corners, u16.
-WebBytes stl_of(const std::vector<float>& corners) {
+std::vector<std::uint8_t> stl_of(const std::vector<float>& corners) {
   const std::size_t triangles = corners.size() / 9;
-  WebBytes out(84, 0);
+  std::vector<std::uint8_t> out(84, 0);
   out.reserve(84 + 50 * triangles);
   for (std::size_t i = 0; i < 4; ++i) out[80 + i] = static_cast<std::uint8_t>(triangles >> (8 * i));
   const auto put = [&out](float value) {
@@ -250,4 +273,4 @@ WebBytes stl_of(const std::vector<float>& corners) {
   return out;
 }
 
-}  // namespace tactus::net
+}  // namespace tactus::record

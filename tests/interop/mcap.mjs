@@ -21,11 +21,26 @@ class Decoder {
   }
 }
 
+// What Foxglove and Lichtblick draw: names of frames and entities, meshes that stand in the file, arrows; stamps must be the messages' times.
+function lookAtViewer(topic, message, logTime, seen) {
+  const stampOf = (item) => 1_000_000_000n * BigInt(item.timestamp?.seconds ?? 0) + BigInt(item.timestamp?.nanos ?? 0);
+  const items = topic === "/tf" ? message.transforms : topic === "/joints" ? [message] : message.entities;
+  for (const item of items) if (stampOf(item) > logTime + 2000n || stampOf(item) + 2000n < logTime) seen.late_stamps += 1;
+  if (topic === "/tf") seen.frames = message.transforms.map((t) => t.child_frame_id).sort();
+  if (topic === "/contacts") seen.arrows += message.entities.reduce((sum, e) => sum + e.arrows.length, 0);
+  if (topic !== "/scene") return;
+  seen.entities = message.entities.map((e) => e.id);
+  const models = message.entities.flatMap((e) => e.models);
+  seen.models = models.length;
+  // Binary STL: 84 bytes and 50 a triangle.
+  seen.stl = models.filter((m) => m.media_type === "model/stl" && m.data?.length > 84 && (m.data.length - 84) % 50 === 0).length;
+}
+
 // As a stream: what a program that cannot seek sees, CRCs of chunks, attachments and the data section included.
 function readStream(bytes) {
   const reader = new McapStreamReader({ decompressHandlers, validateCrcs: true });
   const schemas = new Map(), topics = new Map(), counts = {}, decoder = new Decoder();
-  const out = { messages: 0, states: 0, lastTick: 0, done: false, error: null, counts, kinds: {} };
+  const out = { messages: 0, states: 0, lastTick: 0, done: false, error: null, counts, kinds: {}, viewer: { frames: [], entities: [], models: 0, stl: 0, arrows: 0, late_stamps: 0 } };
   try {
     reader.append(bytes);
     for (let record; (record = reader.nextRecord()); ) {
@@ -40,6 +55,7 @@ function readStream(bytes) {
       counts[topic] = (counts[topic] ?? 0) + 1;
       same(record.sequence, counts[topic] - 1, `${topic}: sequence`);
       out.messages += 1;
+      if (topic.startsWith("/")) lookAtViewer(topic, message, record.logTime, out.viewer);
       if (topic !== "tactus/state") continue;
       out.states += 1;
       out.lastTick = Number(message.tick);

@@ -3,15 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control.pb.h"
 #include "foxglove.pb.h"
 #include "realtime.pb.h"
-#include "server/net/web_link.h"
 
-namespace tactus::net {
+namespace tactus::record {
 
 class FoxgloveScene {
  public:
@@ -20,6 +21,9 @@ class FoxgloveScene {
   [[nodiscard]] const std::string* name_of(std::uint32_t body) const;
   // Names of bodies that no stream of moving bodies carries.
   [[nodiscard]] std::vector<std::string> still_bodies() const;
+
+  // Where nobody can fetch assets (a file), meshes go along: STL by body and shape.
+  void set_meshes(std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> stl) { stl_ = std::move(stl); }
 
   // Everything drawn before goes; one entity a body.
   void fill(foxglove::SceneUpdate& out, double time_s) const;
@@ -35,12 +39,16 @@ class FoxgloveScene {
   [[nodiscard]] bool find_asset(const std::string& uri, Asset& out) const;
 
  private:
+  void add_model(foxglove::SceneEntity& out, const v1::BodyDescription& body, int shape,
+                 const foxglove::Color& colour) const;
+
   v1::SceneDescription description_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> stl_;
   std::vector<std::string> joint_names_;  // by id
   double metres_per_newton_ = 0.001, arrow_max_m_ = 1;
 };
 
 // corners: 9 numbers a triangle [m].
-[[nodiscard]] WebBytes stl_of(const std::vector<float>& corners);
+[[nodiscard]] std::vector<std::uint8_t> stl_of(const std::vector<float>& corners);
 
-}  // namespace tactus::net
+}  // namespace tactus::record

@@ -1,0 +1,306 @@
+// Closed surfaces of uniform cubic B-splines, twice differentiable everywhere. A torus: the tensor product that is
+// periodic both ways. A ball: the unit sphere carried along by a tensor product of three (free-form deformation,
+// Sederberg & Parry 1986), which needs no pole.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/shape/gauss_rule.h"
+#include "core/shape/mesh_build.h"
+#include "core/shape/smooth_base.h"
+#include "core/shape/smooth_shapes.h"
+#include "core/shape/smooth_tessellate.h"
+
+namespace tactus {
+
+namespace {
+
+// The four functions that are not zero on a cell, with derivatives, at s in [0, 1] of it.
+struct Basis {
+  std::array<double, 4> b, d, dd;
+};
+Basis basis(double s) noexcept {
+  const double r = 1 - s;
+  return {{r * r * r / 6, (4 + s * s * (3 * s - 6)) / 6, (4 + r * r * (3 * r - 6)) / 6, s * s * s / 6},
+          {-0.5 * r * r, 0.5 * s * (3 * s - 4), 0.5 * r * (4 - 3 * r), 0.5 * s * s},
+          {r, 3 * s - 2, 3 * r - 2, s}};
+}
+
+void add_flux(SolidMoments& m, const Vec3& x, const Vec3& area) noexcept {
+  m.volume += x.dot(area) / 3;
+  m.first += 0.5 * x.cwiseAbs2().cwiseProduct(area);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 3; ++k) m.second(i, k) += x[i] * x[i] * x[k] * area[i] / (i == k ? 3 : 2);
+}
+
+class Spline : public ParametricSurface {
+ public:
+  explicit Spline(const std::vector<Vec3>& control) : control_(control) {}
+  [[nodiscard]] SmoothKind kind() const noexcept final { return SmoothKind::spline; }
+  [[nodiscard]] bool convex() const noexcept final { return false; }  // not proved
+  [[nodiscard]] Vec3 support(const Vec3& d_S) const noexcept final;
+  [[nodiscard]] Vec3 centre() const noexcept final { return centre_; }
+  [[nodiscard]] double radius() const noexcept final { return half_.norm(); }
+  [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept final {
+    const Vec3 centre_W = X_WS * centre_, e = X_WS.R.cwiseAbs() * half_;
+    return {centre_W - e, centre_W + e};
+  }
+  [[nodiscard]] SolidMoments moments() const noexcept final { return moments_; }
+
+ protected:
+  // First in a constructor: where supports start, and from them the box along S's axes.
+  void look_around(const LaidOutMesh& cloud) {
+    for (const Vec3& w : cloud.w) cloud_.push_back(at(w));
+    Vec3 lo, hi;
+    for (int i = 0; i < 3; ++i) {
+      lo[i] = support(-Vec3::Unit(i))[i];
+      hi[i] = support(Vec3::Unit(i))[i];
+    }
+    centre_ = 0.5 * (lo + hi);
+    half_ = (0.5 * (1 + 1e-9)) * (hi - lo);
+  }
+  // Adds the flux through [u, u + du] x [v, v + dv] of a chart.
+  void add_panel(std::int32_t chart, const Vec2& uv, const Vec2& size) {
+    for (std::size_t i = 0; i < kGaussPoints; ++i)
+      for (std::size_t k = 0; k < kGaussPoints; ++k) {
+        const Vec2 at = uv + size.cwiseProduct(Vec2(kGaussNode[i], kGaussNode[k]));
+        const PatchJet jet = patch({chart, at});
+        const double weight = kGaussWeight[i] * kGaussWeight[k] * size.prod();
+        add_flux(moments_, jet.S - centre_, weight * jet.Su.cross(jet.Sv));
+      }
+  }
+
+  std::vector<Vec3> control_;
+  SolidMoments moments_;
+
+ private:
+  Vec3 centre_ = Vec3::Zero(), half_ = Vec3::Zero();  // of the box along S's axes
+  std::vector<SurfaceSeed> cloud_;                    // where the search for a support starts
+};
+
+// The best point of the cloud, then Newton's method where d . S is concave, ascent elsewhere; a step that does not
+// climb is halved.
+Vec3 Spline::support(const Vec3& d_S) const noexcept {
+  const SurfaceSeed* best = cloud_.data();
+  for (const SurfaceSeed& s : cloud_)
+    if (d_S.dot(s.p_S) > d_S.dot(best->p_S)) best = &s;
+  SurfacePoint where = best->where;
+  PatchJet jet = patch(where);
+  for (int i = 0; i < 30; ++i) {
+    const Vec2 g(d_S.dot(jet.Su), d_S.dot(jet.Sv));
+    const double uu = d_S.dot(jet.Suu), uv = d_S.dot(jet.Suv), vv = d_S.dot(jet.Svv), det = uu * vv - uv * uv;
+    const double slope = std::abs(uu) + std::abs(vv) + std::abs(uv);
+    if (!(slope > 0)) break;
+    Vec2 step = uu < 0 && det > 1e-12 * slope * slope
+                    ? Vec2((uv * g.y() - vv * g.x()) / det, (uv * g.x() - uu * g.y()) / det)
+                    : Vec2(g / slope);
+    const double height = d_S.dot(jet.S);
+    bool climbs = false;
+    for (int k = 0; k < 20 && !climbs; ++k, step *= 0.5) {
+      const SurfacePoint next = normalise({where.chart, where.uv + step});
+      const PatchJet there = patch(next);
+      climbs = d_S.dot(there.S) > height;
+      if (!climbs) continue;
+      where = next;
+      jet = there;
+    }
+    if (!climbs) break;
+  }
+  return jet.S;
+}
+
+class SplineTorus final : public Spline {
+ public:
+  // control[i nv + j]
+  SplineTorus(const std::vector<Vec3>& control, std::size_t nu, std::size_t nv) : Spline(control), nu_(nu), nv_(nv) {
+    look_around(torus_mesh(static_cast<int>(std::min<std::size_t>(4 * nu, 64)),
+                           static_cast<int>(std::min<std::size_t>(4 * nv, 64))));
+    for (std::size_t i = 0; i < nu; ++i)
+      for (std::size_t j = 0; j < nv; ++j)
+        add_panel(0, Vec2(static_cast<double>(i), static_cast<double>(j)), Vec2::Ones());
+    find_seeds();
+  }
+  [[nodiscard]] PatchJet patch(const SurfacePoint& where) const noexcept override {
+    const SurfacePoint in = normalise(where);
+    const auto i = static_cast<std::size_t>(in.uv.x()), j = static_cast<std::size_t>(in.uv.y());
+    const Basis u = basis(in.uv.x() - static_cast<double>(i)), v = basis(in.uv.y() - static_cast<double>(j));
+    PatchJet out{Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero()};
+    for (std::size_t a = 0; a < 4; ++a) {
+      const Vec3* row = control_.data() + (i + a + nu_ - 1) % nu_ * nv_;
+      Vec3 x = Vec3::Zero(), dx = Vec3::Zero(), ddx = Vec3::Zero();
+      for (std::size_t b = 0; b < 4; ++b) {
+        const Vec3& p = row[(j + b + nv_ - 1) % nv_];
+        x += v.b[b] * p;
+        dx += v.d[b] * p;
+        ddx += v.dd[b] * p;
+      }
+      out.S += u.b[a] * x;
+      out.Su += u.d[a] * x;
+      out.Sv += u.b[a] * dx;
+      out.Suu += u.dd[a] * x;
+      out.Suv += u.d[a] * dx;
+      out.Svv += u.b[a] * ddx;
+    }
+    return out;
+  }
+  [[nodiscard]] SurfacePoint normalise(const SurfacePoint& where) const noexcept override {
+    return {0, Vec2(wrapped(where.uv.x(), nu_), wrapped(where.uv.y(), nv_))};
+  }
+  [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::torus; }
+  [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {
+    return seed_at(normalise({0, Vec2(w.x() * static_cast<double>(nu_), w.y() * static_cast<double>(nv_))}));
+  }
+
+ private:
+  static double wrapped(double t, std::size_t n) noexcept {
+    const auto period = static_cast<double>(n);
+    if (t >= 0 && t < period) return t;
+    if (!std::isfinite(t)) return 0;
+    const double out = t - period * std::floor(t / period);
+    return out < period ? out : 0;  // a small negative one is rounded up
+  }
+
+  std::size_t nu_, nv_;
+};
+
+class SplineBall final : public Spline {
+ public:
+  // control[(i ny + j) nz + k]
+  SplineBall(const std::vector<Vec3>& control, const std::array<std::size_t, 3>& n) : Spline(control), n_(n) {
+    look_around(sphere_mesh(3));
+    constexpr int kPanels = 16;  // of each face both ways; smooth_shapes.h says how exact that is
+    for (std::int32_t chart = 0; chart < 6; ++chart)
+      for (int i = 0; i < kPanels; ++i)
+        for (int j = 0; j < kPanels; ++j)
+          add_panel(chart, Vec2(-1 + 2.0 * i / kPanels, -1 + 2.0 * j / kPanels), Vec2::Constant(2.0 / kPanels));
+    find_seeds();
+  }
+  [[nodiscard]] PatchJet patch(const SurfacePoint& where) const noexcept override;
+  [[nodiscard]] SurfacePoint normalise(const SurfacePoint& where) const noexcept override {
+    return sphere_normalise(where);
+  }
+  [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
+  [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(sphere_chart_of(w)); }
+
+ private:
+  std::array<std::size_t, 3> n_;
+};
+
+// Chain rule: S = D(n), Su = D' n_u, Suv = n_u' D'' n_v + D' n_uv.
+PatchJet SplineBall::patch(const SurfacePoint& where) const noexcept {
+  const PatchJet n = sphere_patch(where);
+  std::array<std::size_t, 3> first{};
+  std::array<Basis, 3> along;
+  std::array<double, 3> rate{};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto cells = static_cast<double>(n_[k] - 3);
+    const double t = std::clamp(0.5 * (n.S[static_cast<int>(k)] + 1) * cells, 0.0, cells);
+    first[k] = std::min(static_cast<std::size_t>(t), n_[k] - 4);
+    along[k] = basis(t - static_cast<double>(first[k]));
+    rate[k] = 0.5 * cells;
+  }
+  Vec3 D = Vec3::Zero(), D1[3], D2[3][3];
+  for (int i = 0; i < 3; ++i) {
+    D1[i].setZero();
+    for (int k = i; k < 3; ++k) D2[i][k].setZero();
+  }
+  for (std::size_t a = 0; a < 4; ++a)
+    for (std::size_t b = 0; b < 4; ++b) {
+      const Vec3* row = control_.data() + ((first[0] + a) * n_[1] + first[1] + b) * n_[2] + first[2];
+      Vec3 x = Vec3::Zero(), dx = Vec3::Zero(), ddx = Vec3::Zero();
+      for (std::size_t c = 0; c < 4; ++c) {
+        x += along[2].b[c] * row[c];
+        dx += along[2].d[c] * row[c];
+        ddx += along[2].dd[c] * row[c];
+      }
+      const double b0 = along[0].b[a], d0 = along[0].d[a], b1 = along[1].b[b], d1 = along[1].d[b];
+      D += b0 * b1 * x;
+      D1[0] += d0 * b1 * x;
+      D1[1] += b0 * d1 * x;
+      D1[2] += b0 * b1 * dx;
+      D2[0][0] += along[0].dd[a] * b1 * x;
+      D2[1][1] += b0 * along[1].dd[b] * x;
+      D2[2][2] += b0 * b1 * ddx;
+      D2[0][1] += d0 * d1 * x;
+      D2[0][2] += d0 * b1 * dx;
+      D2[1][2] += b0 * d1 * dx;
+    }
+  const auto rates = Vec3(rate[0], rate[1], rate[2]);
+  const Vec3 u = rates.cwiseProduct(n.Su), v = rates.cwiseProduct(n.Sv);
+  const auto first_order = [&](const Vec3& w) { return Vec3(w.x() * D1[0] + w.y() * D1[1] + w.z() * D1[2]); };
+  const auto second_order = [&](const Vec3& p, const Vec3& q) {
+    return Vec3(p.x() * q.x() * D2[0][0] + p.y() * q.y() * D2[1][1] + p.z() * q.z() * D2[2][2] +
+                (p.x() * q.y() + p.y() * q.x()) * D2[0][1] + (p.x() * q.z() + p.z() * q.x()) * D2[0][2] +
+                (p.y() * q.z() + p.z() * q.y()) * D2[1][2]);
+  };
+  return {D,
+          first_order(u),
+          first_order(v),
+          second_order(u, u) + first_order(rates.cwiseProduct(n.Suu)),
+          second_order(u, v) + first_order(rates.cwiseProduct(n.Suv)),
+          second_order(v, v) + first_order(rates.cwiseProduct(n.Svv))};
+}
+
+std::string defect(const SmoothSurface& surface) {
+  const double size = surface.radius();
+  const SmoothTriangles fine = tessellate(surface, 1e-4 * size);
+  LaidOutMesh grid = surface.topology() == SmoothTopology::sphere ? sphere_mesh(4) : torus_mesh(96, 96);
+  double flattest = std::numeric_limits<double>::infinity();
+  for (const Vec3& w : grid.w) {
+    const PatchJet jet = surface.patch(surface.at(w).where);
+    const double area = jet.Su.cross(jet.Sv).norm(), sides = jet.Su.squaredNorm() + jet.Sv.squaredNorm();
+    flattest = std::min(flattest, sides > 1e-12 * size * size ? area / sides : 0.0);
+  }
+  if (!(flattest > 1e-4))
+    return "found a surface without a normal somewhere (a cusp, a crease or a fold), expected a regular one";
+  if (!(surface.moments().volume > 0))
+    return "found a surface whose normals point inwards, expected the control points in the other order";
+  MeshSoup soup;
+  soup.vertices = fine.vertices;
+  soup.triangles = fine.triangles;
+  for (std::uint32_t i = 0; i < soup.triangles.size(); ++i) soup.origin.push_back(i);
+  if (const MeshDefect crossing = check_crossings(finish_mesh(soup)); crossing.kind != MeshDefectKind::none) {
+    const Vec3 p = soup.vertices[soup.triangles[crossing.triangle][0]];
+    return "found a surface that crosses itself near [" + std::to_string(p.x()) + ", " + std::to_string(p.y()) + ", " +
+           std::to_string(p.z()) + "], expected one that does not";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<SmoothSurface> make_spline(const std::vector<Vec3>& control, const std::vector<std::size_t>& grid,
+                                           std::string& error) {
+  std::size_t count = grid.empty() ? 0 : 1;
+  for (const std::size_t n : grid) {
+    if (n < 4 || n > kSplineMax) {
+      error = "found " + std::to_string(n) + " control points one way, expected 4 to " + std::to_string(kSplineMax);
+      return nullptr;
+    }
+    count *= n;
+  }
+  if (grid.size() < 2 || grid.size() > 3 || count > kSplineMax || count != control.size()) {
+    error = "found " + std::to_string(control.size()) + " control points, expected " + std::to_string(count) +
+            ", the product of the grid's 2 (a torus) or 3 numbers (a ball), at most " + std::to_string(kSplineMax);
+    return nullptr;
+  }
+  double size = 0, reach = 0;
+  for (const Vec3& p : control) {
+    size = std::max(size, (p - control[0]).norm());
+    reach = std::max(reach, p.norm());
+  }
+  if (!(size > 1e-9 * reach) || !std::isfinite(size)) {
+    error = "found control points of no size, expected finite points that differ";
+    return nullptr;
+  }
+  std::unique_ptr<Spline> surface;
+  if (grid.size() == 2)
+    surface = std::make_unique<SplineTorus>(control, grid[0], grid[1]);
+  else
+    surface = std::make_unique<SplineBall>(control, std::array<std::size_t, 3>{grid[0], grid[1], grid[2]});
+  error = defect(*surface);
+  if (!error.empty()) return nullptr;
+  return surface;
+}
+
+}  // namespace tactus
