@@ -10,6 +10,7 @@
 #include "core/collide/collide_mesh.h"
 #include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
+#include "core/continuous_motion.h"
 #include "core/dynamics/integrator.h"
 #include "core/dynamics/robot_sweep.h"
 #include "core/shape/triangle_mesh.h"
@@ -113,6 +114,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
     mesh_scratch_ = std::make_unique<MeshScratch>(limits.mesh_points_per_pair);
     patch_keys_.resize(limits.pairs);
   }
+  if (ContinuousMotion::is_needed(*model_)) continuous_ = std::make_unique<ContinuousMotion>(*model_);
   contacts_.manifolds = manifolds_.data();
   contacts_.points = points_.data();
   if (FeaturePairs* features = contact_model_->features()) make_room(features->capacity());
@@ -134,7 +136,9 @@ class World::Finder final : public ContactFinder {
   Finder(World& world, StepReport& found) noexcept : world_(world), found_(found) {}
   void find() noexcept override {
     const std::size_t mark = world_.arena_.used();
+    const WitnessCounts before = found_.witnesses;
     found_ = {};
+    found_.witnesses = before;  // every look asks them
     world_.look(found_);
     world_.arena_.rewind(mark);
   }
@@ -176,6 +180,8 @@ StepReport World::step() noexcept {
   report.points_dropped += found.points_dropped;
   report.pairs_dropped = found.pairs_dropped;
   report.depth_max = found.depth_max;
+  report.witnesses = found.witnesses;
+  if (continuous_) report.continuous_stops = continuous_->stop(*model_, parameters_, kinematics_, h(), state_);
   if (contact_model_->features() != nullptr) publish_features();
   finish(report);
   measure(contacts_);
@@ -208,8 +214,22 @@ void World::find_reach(double h) noexcept {
   }
 }
 
+// For comparison: all is searched for as at a first meeting. What touches keeps its axis, by which contacts are seen
+// across a margin.
+void World::forget_witnesses() noexcept {
+  broad_phase_->forget_order();
+  for (std::uint32_t i = 0; i < state_.pairs.size(); ++i) {
+    PairRecord& record = state_.pairs[i];
+    const Vec3 axis_A = record.witness.axis_A;
+    record.witness = {};
+    if (record.phase == ContactPhase::resting) record.witness.axis_A = axis_A;
+  }
+}
+
 // Broad phase, pair memory, narrow phase. Fills contacts_.
 void World::find_contacts(double margin, StepReport& report) noexcept {
+  WitnessCounts asked;
+  if (!parameters_.coherence) forget_witnesses();
   std::span<const PairKey> keys = broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, state_.pairs);
   report.pairs_dropped = broad_phase_->dropped();
   if (mesh_scratch_) keys = add_patches(keys, report);
@@ -240,12 +260,14 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
     if (ahead) {
       collide_ahead(shape_a, X_WA, shape_b, X_WB, reach_[a] + reach_[b], record.witness, buffer);
-      add_manifold(i, buffer, report);
-      continue;
+    } else {
+      collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
     }
-    collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
+    asked += buffer.witnesses;
     add_manifold(i, buffer, report);
   }
+  report.witnesses += asked;
+  state_.witnesses += asked;
 }
 
 // A pair with a mesh gets one key for each of its patches; what does not fit is counted.

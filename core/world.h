@@ -20,6 +20,7 @@
 namespace tactus {
 
 class BroadPhase;
+class ContinuousMotion;
 class MeshScratch;
 
 class World {
@@ -142,7 +143,8 @@ class World {
   // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
   // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
   // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s, friction_directions,
-  // detection_distance_m, lcp_friction, lcp_method, lcp_drift, lcp_stepper, peg.form, peg.edge_test, peg.angle_rad.
+  // detection_distance_m, coherence, lcp_friction, lcp_method, lcp_drift, lcp_stepper, peg.form, peg.edge_test,
+  // peg.angle_rad.
   // False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
   // All keys with their present values, as parse_parameter reads them.
@@ -181,6 +183,7 @@ class World {
   class Finder;
   void look(StepReport& found) noexcept;
   void find_reach(double h) noexcept;
+  void forget_witnesses() noexcept;
   void find_contacts(double margin, StepReport& report) noexcept;
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
@@ -218,8 +221,9 @@ class World {
   std::vector<std::uint32_t> chosen_;
   std::vector<SpatialForce> contact_forces_;
   std::vector<PairRecord> pair_scratch_;
-  std::vector<double> reach_;                  // per shape: what it may travel in this step, for models that look ahead
-  std::unique_ptr<MeshScratch> mesh_scratch_;  // null: no shape is a mesh
+  std::vector<double> reach_;  // per shape: what it may travel in this step, for models that look ahead
+  std::unique_ptr<ContinuousMotion> continuous_;  // null: no body has that option
+  std::unique_ptr<MeshScratch> mesh_scratch_;     // null: no shape is a mesh
   std::vector<PairKey> patch_keys_;
   ContactSet contacts_;
   Arena arena_;

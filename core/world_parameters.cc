@@ -46,6 +46,7 @@ bool parse_gains(std::string_view value, Gains& out) {
   return true;
 }
 
+constexpr std::array<std::string_view, 2> kCoherences{"off", "on"};
 constexpr std::array<std::string_view, 2> kImpacts{"sequential", "simultaneous"};
 constexpr std::array<std::string_view, 3> kRestitutionLaws{"newton", "poisson", "stronge"};
 constexpr std::array<std::string_view, 3> kLcpFrictions{"coulomb", "lotstedt", "none"};
@@ -100,6 +101,8 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
     ok = parse_word(value, kEdgeTests, next.peg_edge_test);
   } else if (key == "peg.angle_rad") {
     ok = parse_numbers(value, &next.peg_angle, 1) && next.peg_angle >= 0 && next.peg_angle <= 0.5;
+  } else if (key == "coherence") {
+    ok = parse_word(value, kCoherences, next.coherence);
   } else if (key == "lcp_friction") {
     ok = parse_word(value, kLcpFrictions, next.lcp_friction);
   } else if (key == "lcp_method") {
@@ -163,6 +166,7 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
           {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)},
           {"friction_directions", p.friction_directions == 0 ? "round" : number(p.friction_directions)},
           {"detection_distance_m", number(p.detection_distance)},
+          {"coherence", std::string(kCoherences[p.coherence ? 1 : 0])},
           {"lcp_friction", std::string(kLcpFrictions[static_cast<std::size_t>(p.lcp_friction)])},
           {"lcp_method", std::string(kForceMethods[static_cast<std::size_t>(p.lcp_method)])},
           {"lcp_drift", std::string(kLcpDrifts[static_cast<std::size_t>(p.lcp_drift)])},

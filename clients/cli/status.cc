@@ -83,6 +83,11 @@ void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
     std::printf(
         "contacts    since start: %llu not solved, %llu by another method, %llu inconsistent, %llu indeterminate\n",
         ull{solver.failures()}, ull{solver.fallbacks()}, ull{solver.inconsistent()}, ull{solver.indeterminate()});
+  const v1::WitnessStatistics& w = solver.witnesses();
+  if (const double pairs = static_cast<double>(w.hits() + w.misses()); pairs > 0)
+    std::printf("witnesses   %.2f %% of %.3g still decided, %llu by fallback, %llu unknown; %llu stops of bodies\n",
+                100 * static_cast<double>(w.hits()) / pairs, pairs, ull{w.fallbacks()}, ull{w.unknown()},
+                ull{solver.continuous_stops()});
   const v1::ShadowStatistics& shadow = s.shadow();
   if (!shadow.model().empty())
     std::printf("shadow      %s at %g Hz, %llu comparisons, %llu left out; %.3g mm (%s), %.3g m/s, %.3g N apart\n",
@@ -145,6 +150,9 @@ void write_solvers(Json& json, const v1::SolverStatistics& solver, const v1::Sha
   json.field("late_solves", solver.late_solves()).field("ticks_lost", solver.ticks_lost());
   json.field("failures", solver.failures()).field("fallbacks", solver.fallbacks());
   json.field("inconsistent", solver.inconsistent()).field("indeterminate", solver.indeterminate());
+  const v1::WitnessStatistics& w = solver.witnesses();
+  json.open('{', "witnesses").field("hits", w.hits()).field("misses", w.misses()).field("fallbacks", w.fallbacks());
+  json.field("unknown", w.unknown()).close('}').field("continuous_stops", solver.continuous_stops());
   json.field("adoption_tick", solver.adoption_tick()).field("solve_us", solver.solve_us()).close('}');
   json.open('{', "shadow").field("model", shadow.model()).field("rate_hz", shadow.rate_hz());
   json.field("comparisons", shadow.comparisons()).field("skipped", shadow.skipped()).field("tick", shadow.tick());

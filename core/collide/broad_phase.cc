@@ -26,6 +26,7 @@ std::span<const PairKey> BroadPhase::find_pairs(std::span<const Aabb> boxes, std
                                                 const PairMemory& memory) noexcept {
   TACTUS_ASSERT(boxes.size() == shapes_.size());
   raw_count_ = dropped_ = 0;
+  work_ = {};
   memory_ = &memory;
   sort_entries(boxes);
   sweep();
@@ -79,7 +80,7 @@ void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
     if (x.strip != y.strip) return x.strip < y.strip;
     return x.lo < y.lo || (x.lo == y.lo && x.shape < y.shape);
   };
-  std::uint64_t moves = 0;
+  std::uint64_t& moves = work_.moves;
   const std::uint64_t budget = 8 * entries_.size() + 64;
   for (std::size_t i = 1; i < entries_.size(); ++i) {
     if (!less(entries_[i], entries_[i - 1])) continue;
@@ -88,13 +89,19 @@ void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
     for (; j > 0 && less(e, entries_[j - 1]); --j, ++moves) entries_[j] = entries_[j - 1];
     entries_[j] = e;
     if (moves > budget) {  // no coherence (a new scene, a new axis): O(n lg n) instead; std::sort allocates nothing
+      work_.sorted_anew = true;
       std::sort(entries_.begin(), entries_.end(), less);
       return;
     }
   }
 }
 
+void BroadPhase::forget_order() noexcept {
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& x, const Entry& y) { return x.shape < y.shape; });
+}
+
 void BroadPhase::test(const Entry& e, const Entry& f) noexcept {
+  ++work_.tests;
   if (f.lo1 > e.hi1 || f.hi1 < e.lo1 || f.lo2 > e.hi2 || f.hi2 < e.lo2) return;
   add(e.shape, f.shape);
 }

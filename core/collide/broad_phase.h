@@ -32,6 +32,15 @@ class BroadPhase {
   std::span<const PairKey> find_pairs(std::span<const Aabb> boxes, std::span<const Frame> X_WS,
                                       const PairMemory& memory) noexcept;
   [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }
+  // Forgets the last order: the next call sorts from the shapes' own.
+  void forget_order() noexcept;
+  // Of the last call: places that entries moved by in the insertion sort (or that gave way to a sort in O(n lg n)), and
+  // pairs of boxes looked at.
+  struct Work {
+    std::uint64_t moves = 0, tests = 0;
+    bool sorted_anew = false;
+  };
+  [[nodiscard]] const Work& work() const noexcept { return work_; }
 
  private:
   struct Entry {    // packed copy in sweep order
@@ -61,7 +70,8 @@ class BroadPhase {
   std::vector<std::uint32_t> bucket_;
   std::uint32_t raw_count_ = 0, pair_count_ = 0, dropped_ = 0;
   const PairMemory* memory_ = nullptr;  // during find_pairs
-  int axis_ = 0, strip_axis_ = 1;       // of the strips
+  Work work_;
+  int axis_ = 0, strip_axis_ = 1;  // of the strips
   double strip_origin_ = 0, strip_width_ = 1;
 };
 

@@ -167,6 +167,28 @@ void edge_points(const Shape& a, const Shape& b, const BoxPair& pair, const Best
   points.write(X_WA, out);
 }
 
+// Witness::feature_a of an axis that separates; those of overlaps are the codes as they are.
+std::int32_t separating(int code) noexcept {
+  return -2 - code;
+}
+
+// Does the last separating axis, moved with its features, separate them still?
+bool still_apart(const BoxPair& pair, Witness& witness) noexcept {
+  if (witness.axis_A.isZero(0)) return false;
+  Vec3 n_A = witness.axis_A;  // a face of a, or not known: fixed in A
+  const int code = -2 - witness.feature_a;
+  if (code >= 3 && code < 15) {
+    n_A = pair.C.col(code < 6 ? code - 3 : (code - 6) % 3);
+    if (code >= 6) n_A = Vec3::Unit((code - 6) / 3).cross(n_A);
+    const double length2 = n_A.squaredNorm();
+    if (length2 < kParallelEdges2) return false;
+    n_A *= (n_A.dot(witness.axis_A) < 0 ? -1.0 : 1.0) / std::sqrt(length2);
+  }
+  if (overlap(pair, n_A) > 0) return false;
+  witness.axis_A = n_A;
+  return true;
+}
+
 }  // namespace
 
 void collide_box_box(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
@@ -175,14 +197,15 @@ void collide_box_box(const Shape& a, const Frame& X_WA, const Shape& b, const Fr
   const Vec3 d_W = X_WA.p - X_WB.p;
   pair.C.noalias() = X_WA.R.transpose() * X_WB.R;
   pair.d.noalias() = X_WA.R.transpose() * d_W;
-  if (overlap(pair, witness.axis_A) <= 0 && !witness.axis_A.isZero(0)) return;  // still separated along the last axis
+  if (still_apart(pair, witness)) return out.witnesses.add(true);
   pair.C_abs = pair.C.cwiseAbs();
   pair.d_B.noalias() = X_WB.R.transpose() * d_W;
   const int last = witness.feature_a;
   BestAxis best;
   const bool overlapping = test_faces(pair, last, witness.axis_A, best) && test_edges(pair, last, best);
   witness.axis_A = best.n_A;
-  witness.feature_a = overlapping ? best.code : -1;
+  witness.feature_a = overlapping ? best.code : separating(best.code);
+  out.witnesses.add(overlapping && best.code == last);
   if (!overlapping) return;
   out.nhat_BA_W = X_WA.R * best.n_A;
   out.all_on_bottom = true;  // a clipped convex face, or one point

@@ -169,8 +169,8 @@ struct Setup {
 
   // The witness as axis from the solid into the capsule; feature_a is the solid's.
   [[nodiscard]] Axis last(const Witness& witness) const noexcept {
-    if (pair.capsule_is_a) return {R * witness.axis_A, 0, witness.feature_b, witness.feature_a};
-    return {-witness.axis_A, 0, witness.feature_a, witness.feature_b};
+    if (pair.capsule_is_a) return {R * witness.axis_A, 0, witness.feature_b, witness.feature_a, false};
+    return {-witness.axis_A, 0, witness.feature_a, witness.feature_b, false};
   }
   void remember(const Axis& axis, Witness& witness) const noexcept {
     witness.axis_A = pair.capsule_is_a ? Vec3(R.transpose() * axis.n) : Vec3(-axis.n);
@@ -182,7 +182,7 @@ struct Setup {
 // Least overlap of the segment and a polyhedron, from the solid into the segment; also the segment's point that would
 // touch last.
 Axis deep_in_polyhedron(const Setup& s, const Axis& last, Vec3& p_core) noexcept {
-  Axis axis = least_overlap_polyhedra(s.solid, s.segment, {-last.n, 0, last.feature_a, last.feature_b});
+  Axis axis = least_overlap_polyhedra(s.solid, s.segment, {-last.n, 0, last.feature_a, last.feature_b, false});
   axis.n = -axis.n;
   p_core = core_support(s.segment, -axis.n);
   if (axis.feature_b >= 0) p_core = edge_crossing(s.solid, axis.feature_a, s.c, s.u) - axis.overlap * axis.n;
@@ -194,13 +194,14 @@ Axis deep_in_cylinder(const Setup& s, const Axis& last, Vec3& p_core) noexcept {
   CoreStorage storage_a, storage_b;
   const Core segment = make_core(s.pair.capsule, Mat3::Identity(), Vec3::Zero(), storage_a);
   const Core cylinder = make_core(s.pair.solid, s.R.transpose(), -(s.R.transpose() * s.c), storage_b);
-  Axis axis = least_overlap_cylinder(segment, cylinder, {s.R.transpose() * last.n, 0, last.feature_b, last.feature_a});
+  Axis axis =
+      least_overlap_cylinder(segment, cylinder, {s.R.transpose() * last.n, 0, last.feature_b, last.feature_a, false});
   Vec3 p = core_support(segment, -axis.n);
   if (axis.feature_b == kSide) p = segment.vertices[axis.feature_a];
   if (axis.feature_b == kSideLine) p = edge_crossing(segment, 0, cylinder.p, cylinder.half_length * cylinder.axis());
   if (axis.feature_b == kRim) p = core_support(cylinder, axis.n) - axis.overlap * axis.n;
   p_core = s.R * p + s.c;
-  return {s.R * axis.n, axis.overlap, axis.feature_b, axis.feature_a};
+  return {s.R * axis.n, axis.overlap, axis.feature_b, axis.feature_a, axis.proved};
 }
 
 void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuffer& out) noexcept {
@@ -213,12 +214,15 @@ void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuf
   Vec3 p_core;
   if (hull) {
     axis = deep_in_polyhedron(s, last, p_core);
-    if (axis.overlap + r <= 0) return s.remember({axis.n, 0, -1, -1}, witness);
+    if (axis.overlap + r <= 0) {
+      out.witnesses.add(false);
+      return s.remember({axis.n, 0, -1, -1, false}, witness);
+    }
   }
   if (!hull || axis.overlap <= 0) {
     const Nearest nearest = nearest_to_solid(pair.solid, s.c, s.u);
     if (nearest.distance > 1e-10 * (r + pair.capsule.half_length)) {
-      axis = {nearest.n, -nearest.distance, -1, -1};
+      axis = {nearest.n, -nearest.distance, -1, -1, false};  // distances are searched for anew each time
       p_core = s.c + nearest.t * s.u;
     } else if (!hull) {
       const bool cylinder = pair.solid.kind == ShapeKind::cylinder;
@@ -226,6 +230,7 @@ void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuf
     }
   }
   s.remember(axis, witness);
+  out.witnesses.add(axis.proved);
   if (axis.overlap + r > 0) add_points(pair, s.segment, s.solid, axis.n, axis.overlap + r, p_core, out);
 }
 
@@ -273,19 +278,19 @@ void collide_capsule_capsule(const Shape& a, const Frame& X_WA, const Shape& b, 
 
 void collide_box_capsule(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                          ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return out.witnesses.add(true);
   collide_capsule_solid({b, X_WB, a, X_WA, false}, witness, out);
 }
 
 void collide_capsule_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                               ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return out.witnesses.add(true);
   collide_capsule_solid({a, X_WA, b, X_WB, true}, witness, out);
 }
 
 void collide_capsule_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                             ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return out.witnesses.add(true);
   collide_capsule_solid({a, X_WA, b, X_WB, true}, witness, out);
 }
 

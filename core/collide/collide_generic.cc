@@ -5,6 +5,7 @@
 #include "core/collide/narrow_closest.h"
 #include "core/collide/narrow_feature.h"
 #include "core/collide/narrow_table.h"
+#include "core/collide/narrow_witness.h"
 
 namespace tactus {
 
@@ -83,10 +84,19 @@ Vec3 last_touch_cylinders(const Core& a, const Core& b, const Axis& axis) noexce
   return a.p + s * u_a - a.radius * axis.n;
 }
 
+bool still_apart(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
+                 ContactBuffer& out) noexcept {
+  std::uint32_t visited = 0;
+  if (!apart_by_witness(a, X_WA, b, X_WB, witness, visited)) return false;
+  out.witnesses.add(true);
+  return true;
+}
+
 void collide_polyhedra(const Pair& pair, Witness& witness, ContactBuffer& out) noexcept {
   const Axis last = pair.last(witness);
   const Axis axis = least_overlap_polyhedra(pair.a, pair.b, last);
   pair.remember(axis, witness);
+  out.witnesses.add(axis.proved);
   if (axis.overlap <= 0) return;
   const bool edges = axis.feature_a >= 0 && axis.feature_b >= 0;
   Feature face_a, face_b;
@@ -103,6 +113,7 @@ void collide_polyhedron_cylinder(const Pair& pair, Witness& witness, ContactBuff
   const Axis last = pair.last(witness);
   const Axis axis = least_overlap_cylinder(pair.a, pair.b, last);
   pair.remember(axis, witness);
+  out.witnesses.add(axis.proved);
   if (axis.overlap <= 0) return;
   Feature face, cap, side;
   facing_polygon(pair.a, -axis.n, -1, face);
@@ -120,35 +131,36 @@ void collide_polyhedron_cylinder(const Pair& pair, Witness& witness, ContactBuff
 
 void collide_box_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                         ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (still_apart(a, X_WA, b, X_WB, witness, out)) return;
   collide_polyhedra(Pair(a, X_WA, b, X_WB, false), witness, out);
 }
 
 void collide_convex_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                            ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (still_apart(a, X_WA, b, X_WB, witness, out)) return;
   collide_polyhedra(Pair(a, X_WA, b, X_WB, false), witness, out);
 }
 
 void collide_box_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                           ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return out.witnesses.add(true);
   collide_polyhedron_cylinder(Pair(a, X_WA, b, X_WB, false), witness, out);
 }
 
 void collide_cylinder_convex(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                              ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return out.witnesses.add(true);
   collide_polyhedron_cylinder(Pair(b, X_WB, a, X_WA, true), witness, out);
 }
 
 void collide_cylinder_cylinder(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
                                ContactBuffer& out) noexcept {
-  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return;
+  if (apart_along_witness(a, X_WA, b, X_WB, witness)) return out.witnesses.add(true);
   const Pair pair(a, X_WA, b, X_WB, false);
   const Axis last = pair.last(witness);
   const Axis axis = least_overlap_cylinders(pair.a, pair.b, last);
   pair.remember(axis, witness);
+  out.witnesses.add(axis.proved);
   if (axis.overlap <= 0) return;
   Feature cap_a, cap_b, side_a, side_b;
   facing_cap(pair.a, -axis.n, cap_a);

@@ -91,17 +91,13 @@ void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, co
   out.nhat_BA_W.setZero();
   out.all_on_bottom = true;
   out.truncated = false;
-  out.witness = {};
-  if (apart(a, X_WA, b, X_WB, reach, witness)) {
-    out.witness.hits = 1;
-    return;
-  }
+  if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
   ExtremalSide side_a{witness.point_a, witness.step_a, witness.feature_a},
       side_b{witness.point_b, witness.step_b, witness.feature_b};
   const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, 1, side_a, side_b);
-  (pair.warm ? out.witness.hits : out.witness.misses) = 1;
-  out.witness.fallbacks = pair.status == ExtremalStatus::fallen_back ? 1 : 0;
-  out.witness.unknown = pair.known() ? 0 : 1;
+  out.witnesses.add(pair.warm);
+  out.witnesses.fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
+  out.witnesses.unknown += pair.known() ? 0 : 1;
   const bool moved = pair.warm && side_a.feature == witness.feature_a && side_b.feature == witness.feature_b;
   witness.step_a = moved ? Vec3(side_a.p_S - witness.point_a) : Vec3(Vec3::Zero());
   witness.step_b = moved ? Vec3(side_b.p_S - witness.point_b) : Vec3(Vec3::Zero());

@@ -107,6 +107,7 @@ void collide_sphere_convex(const Shape& a, const Frame& X_WA, const Shape& b, co
   Vec3 n_B;
   const std::int32_t hint = witness.feature_b;
   witness.feature_b = closest_on_hull(hull, c_B, a.radius, hint, n_B, distance);
+  out.witnesses.add(witness.feature_b == hint);
   add_sphere_point(a.radius, X_WA, X_WB.R * n_B, distance, witness, out);
 }
 

@@ -109,7 +109,8 @@ bool try_edge(Search& s, int index) noexcept {
 
 Axis least_overlap_cylinder(const Core& a, const Core& b, const Axis& last) noexcept {
   Axis same;
-  if (same_axis_cylinder(a, b, last, same)) return same;
+  same.proved = same_axis_cylinder(a, b, last, same);
+  if (same.proved) return same;
   Search s{a, b, last, b.axis(), b.p, {}, std::numeric_limits<double>::infinity()};
   if (!try_faces(s) || !try_caps(s) || !try_vertices(s)) return s.best;
   for (int i = 0; i < a.edge_count; ++i) {

@@ -219,7 +219,8 @@ bool try_rims(Search& s) noexcept {
 
 Axis least_overlap_cylinders(const Core& a, const Core& b, const Axis& last) noexcept {
   Axis same;
-  if (same_axis_cylinders(a, b, last, same)) return same;
+  same.proved = same_axis_cylinders(a, b, last, same);
+  if (same.proved) return same;
   Search s(a, b, last);
   if (!offer_towards(s, s.axis_a, 0, kCap, kRound) || !offer_towards(s, s.axis_b, 0, kRound, kCap)) return s.best;
   const double norm2 = last.n.squaredNorm();

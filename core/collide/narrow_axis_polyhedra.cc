@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/collide/narrow_axis.h"
-#include "core/collide/narrow_core.h"
+#include "core/collide/narrow_witness.h"
 
 namespace tactus {
 
@@ -35,7 +35,7 @@ bool hopeless(const Search& s, const Vec3& n) noexcept {
 }
 
 void take(Search& s, const Vec3& n, double overlap, double score, int feature_a, int feature_b) noexcept {
-  s.best = {n, overlap, feature_a, feature_b};
+  s.best = {n, overlap, feature_a, feature_b, false};
   s.score = score;
   s.bound = std::min(s.bound, score);
 }
@@ -172,6 +172,8 @@ void search_edges(Search& s, const Axis& last) noexcept {
 }  // namespace
 
 Axis least_overlap_polyhedra(const Core& a, const Core& b, const Axis& last) noexcept {
+  Axis same;
+  if (same_axis_polyhedra(a, b, last, same)) return same;
   Search s(a, b);
   int last_a = last.feature_b < 0 && last.feature_a < a.face_count ? last.feature_a : -1;
   int last_b = last.feature_a < 0 && last.feature_b < b.face_count ? last.feature_b : -1;

@@ -89,6 +89,7 @@ struct Axis {
   Vec3 n = Vec3::Zero();  // unit, from b into a, in the work frame
   double overlap = 0;     // along n; <= 0: separated along n
   std::int32_t feature_a = -1, feature_b = -1;
+  bool proved = false;  // the last tick's features were proved to decide still; nothing was searched for
 };
 
 // Least overlap of two polyhedra: exact over all face normals and all edge pairs whose arcs cross on the Gauss map.

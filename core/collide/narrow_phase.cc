@@ -65,7 +65,6 @@ void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
   out.nhat_BA_W.setZero();
   out.all_on_bottom = false;
   out.truncated = false;
-  out.witness = {};
   if (a.kind <= b.kind) {
     kTable[static_cast<int>(a.kind)][static_cast<int>(b.kind)].function(a, X_WA, b, X_WB, witness, out);
     return;

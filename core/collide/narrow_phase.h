@@ -14,20 +14,32 @@ namespace tactus {
 // faster.
 struct Witness {
   Vec3 axis_A = Vec3::Zero();  // last separating or contact axis, from B towards A, in the frame of shape A; zero: none
-  std::int32_t feature_a = -1, feature_b = -1;  // meaning is the pair function's own
+  std::int32_t feature_a = -1, feature_b = -1;  // meaning is the pair function's own; polyhedra: narrow_witness.h
   // Smooth pairs: extremal points on the two shapes, in their own frames, and what they moved by in the last call
   // (ExtremalSide's p_S and p_dot_S); their features are feature_a, feature_b.
   Vec3 point_a = Vec3::Zero(), point_b = Vec3::Zero();
   Vec3 step_a = Vec3::Zero(), step_b = Vec3::Zero();
 };
 
-// How often what a pair remembered still answered. Pairs with closed forms ask no witness and are not counted.
+// What became of witnesses (Baraff 1990, Table 1), of pairs whose contacts are searched for. A hit: the last tick's
+// still decides, updated to the new poses; a miss: a new one was searched for, at a first meeting too. Pairs in closed
+// form (of spheres, of half-spaces, of capsules with their like) need none and count as neither.
 struct WitnessCounts {
-  std::uint32_t hits = 0;       // the remembered axis, features or points did
-  std::uint32_t misses = 0;     // found anew; the first meeting of a pair is one
+  std::uint32_t hits = 0, misses = 0;
   std::uint32_t fallbacks = 0;  // misses among which Newton's method failed and ascent over directions did not
   std::uint32_t unknown = 0;    // not solved: nothing is claimed about the pair in this call
+
+  void add(bool hit) noexcept { ++(hit ? hits : misses); }
   WitnessCounts& operator+=(const WitnessCounts& o) noexcept {
+    hits += o.hits, misses += o.misses, fallbacks += o.fallbacks, unknown += o.unknown;
+    return *this;
+  }
+};
+
+struct WitnessTotals {  // over many steps
+  std::uint64_t hits = 0, misses = 0, fallbacks = 0, unknown = 0;
+
+  WitnessTotals& operator+=(const WitnessCounts& o) noexcept {
     hits += o.hits, misses += o.misses, fallbacks += o.fallbacks, unknown += o.unknown;
     return *this;
   }
@@ -41,8 +53,8 @@ struct ContactBuffer {
   Vec3 nhat_BA_W = Vec3::Zero();
   bool all_on_bottom =
       false;  // the function proves that every point is on the bottom of the overlap (III-A can be skipped)
-  bool truncated = false;      // more points than capacity: the deepest were kept
-  WitnessCounts witness = {};  // of this call
+  bool truncated = false;     // more points than capacity: the deepest were kept
+  WitnessCounts witnesses{};  // added to by pair functions, not cleared by collide()
 
   void add(const Vec3& p_WC, double depth) noexcept {
     if (count < capacity) {

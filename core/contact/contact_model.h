@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/collide/contact_set.h"
 #include "core/collide/feature_pairs.h"
+#include "core/collide/narrow_phase.h"
 #include "core/dynamics/joint_drive.h"
 #include "core/dynamics/kinematics.h"
 #include "core/dynamics/state.h"
@@ -48,6 +49,8 @@ struct StepReport {
   std::uint32_t bodies_frozen = 0;           // this tick
   BodyIndex frozen_body = kNoBody;           // one of them
   double depth_max = 0;                      // [m]
+  WitnessCounts witnesses;                   // of this step's narrow phase; their sums are State::witnesses
+  std::uint32_t continuous_stops = 0;        // continuous bodies that were put back to a touch (continuous_motion.h)
   ExactReport exact;
 };
 

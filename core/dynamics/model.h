@@ -53,6 +53,7 @@ struct Body {
   double force_limit = 1e4;        // wrench channel [N]
   double torque_limit = 1e4;       // wrench channel [N m]
   double gravity_scale = 1;
+  bool continuous = false;  // free bodies: none is passed through within a step (continuous_motion.h)
   std::uint32_t first_shape = 0, shape_count = 0;
 };
 
@@ -161,6 +162,7 @@ struct Parameters {
   ForceMethod lcp_method = ForceMethod::automatic;
   LcpDrift lcp_drift = LcpDrift::penalty;
   LcpStepper lcp_stepper = LcpStepper::fixed;
+  bool coherence = true;         // false: witnesses and the sweep's order are forgotten each step, for comparison
   double contact_margin = 1e-4;  // automatic gains: a pair that touched is seen across a gap up to this [m]
 };
 

@@ -24,6 +24,7 @@ struct State {
   std::vector<double> actuators;     // what drives remember: commands, lags, delays (driven_joint.h)
   std::vector<std::uint8_t> frozen;  // a body that became non-finite stands at its last good pose
   PairMemory pairs;
+  WitnessTotals witnesses;  // over all steps since the start or reset; decides nothing, so no part of the hash
 
   [[nodiscard]] std::uint32_t body_count() const noexcept { return static_cast<std::uint32_t>(frozen.size()); }
 

@@ -88,6 +88,8 @@ std::vector<std::uint8_t> to_bytes(const State& state) {
   for (const double x : state.joint_v) w.put(x);
   for (const double x : state.actuators) w.put(x);
   for (const std::uint8_t x : state.frozen) w.put(x);
+  const WitnessTotals& t = state.witnesses;
+  for (const std::uint64_t n : {t.hits, t.misses, t.fallbacks, t.unknown}) w.put(n);
   for (const PairRecord& r : state.pairs.records()) put_record(r, w);
   return std::move(w.bytes);
 }
@@ -110,6 +112,8 @@ bool from_bytes(std::span<const std::uint8_t> bytes, State& out) {
   for (double& x : state.joint_v) x = in.number();
   for (double& x : state.actuators) x = in.number();
   for (std::uint8_t& x : state.frozen) x = in.get<std::uint8_t>();
+  WitnessTotals& t = state.witnesses;
+  for (std::uint64_t* n : {&t.hits, &t.misses, &t.fallbacks, &t.unknown}) *n = in.get<std::uint64_t>();
   state.pairs.set_size(pairs);
   for (std::uint32_t i = 0; i < pairs; ++i) {
     if (!get_record(in, state.pairs[i]) || (i > 0 && !(state.pairs[i - 1].key < state.pairs[i].key))) return false;

@@ -155,6 +155,9 @@ BodySpec read_body(StrictTable& table, const SceneBuilder& builder, bool named) 
   body.force_limit = table.number("force_limit_n", kNotNegative, body.force_limit);
   body.torque_limit = table.number("torque_limit_n_m", kNotNegative, body.torque_limit);
   body.gravity_scale = table.number("gravity_scale", kAny, 1.0);
+  body.continuous = table.flag("continuous", false);
+  if (body.continuous && body.mode != BodyMode::free)
+    table.fail("continuous", "found true in a body that is not free, expected mode = \"free\"");
   const Surface surface = read_surface(table, builder, {});
   for (auto& shape : table.tables("shape")) body.shapes.push_back(read_shape(shape, builder, surface));
   table.finish();

@@ -52,7 +52,7 @@ void add_missing_scalar(toml::table& root, const std::string& key) {
         "overlap_relax_speed_m_per_s", "friction_directions", "detection_distance_m"})
     if (key == number && !root.contains(key)) root.insert(key, 0);
   for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title", "lcp_friction",
-                           "lcp_method", "lcp_drift", "lcp_stepper"})
+                           "lcp_method", "lcp_drift", "lcp_stepper", "coherence"})
     if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
 }
 
@@ -168,6 +168,11 @@ void read_peg(StrictTable& root, Parameters& p) {
   table.finish();
 }
 
+void read_coherence(StrictTable& root, Parameters& p) {
+  static constexpr std::array<std::string_view, 2> kWords{"on", "off"};
+  p.coherence = root.choice("coherence", kWords, 0) == 0;
+}
+
 void read_lcp(StrictTable& root, Parameters& p) {
   static constexpr std::array<std::string_view, 3> kFrictions{"coulomb", "lotstedt", "none"};
   static constexpr std::array<std::string_view, 3> kMethods{"auto", "pivoting", "qp"};
@@ -203,6 +208,7 @@ void read_settings(StrictTable& root, Model& model, std::uint64_t seed) {
   read_contact_problem(root, p);
   read_peg(root, p);
   read_lcp(root, p);
+  read_coherence(root, p);
   p.overlap_relax_time = root.number("overlap_relax_time_s", kPositive, p.overlap_relax_time);
   p.overlap_relax_speed = root.number("overlap_relax_speed_m_per_s", kPositive, p.overlap_relax_speed);
 }

@@ -98,6 +98,7 @@ void SceneBuilder::add_body(const BodySpec& spec, const StrictTable& source) {
   body.force_limit = spec.force_limit;
   body.torque_limit = spec.torque_limit;
   body.gravity_scale = spec.gravity_scale;
+  body.continuous = spec.continuous;
   body.first_shape = static_cast<std::uint32_t>(model->shapes.size());
   body.shape_count = static_cast<std::uint32_t>(spec.shapes.size());
   model->bodies.push_back(body);

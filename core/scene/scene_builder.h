@@ -45,6 +45,7 @@ struct BodySpec {
   std::optional<Vec3> p_BBcm;
   HarmonicMotion motion;
   double force_limit = 1e4, torque_limit = 1e4, gravity_scale = 1;
+  bool continuous = false;
   std::vector<ShapeSpec> shapes;
 };
 

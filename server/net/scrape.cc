@@ -40,6 +40,13 @@ void add_solvers(Exposition& out, const TickMetrics& m) {
   out.counter("tactus_solver_failures_total", "Islands of contacts that no solver solved.", m.solver_failures.read());
   out.counter("tactus_solver_fallbacks_total", "Islands of contacts that only a fallback solved.",
               m.solver_fallbacks.read());
+  const std::string witnesses = "Pairs whose last witness still decided (hit), or was searched for anew (miss).";
+  out.counter("tactus_witnesses_total", witnesses, m.witness_hits.read(), {{"found", "hit"}});
+  out.counter("tactus_witnesses_total", witnesses, m.witness_misses.read(), {{"found", "miss"}});
+  out.counter("tactus_witness_fallbacks_total", "Extremal points that only a fallback found.",
+              m.witness_fallbacks.read());
+  out.counter("tactus_witness_unknown_total", "Extremal points that were not found.", m.witness_unknown.read());
+  out.counter("tactus_continuous_stops_total", "Continuous bodies put back to a touch.", m.continuous_stops.read());
   out.histogram("tactus_solve_seconds", "Time of a slow model's step.", copy(m.solve_ns));
   out.counter("tactus_shadow_comparisons_total", "Comparisons with the shadow model.", m.shadow_solves.read());
 }

@@ -173,6 +173,12 @@ void NetStatistics::fill_solvers(v1::Statistics& out) const {
   solver->set_fallbacks(m.solver_fallbacks.read());
   solver->set_inconsistent(m.inconsistent.read());
   solver->set_indeterminate(m.indeterminate.read());
+  v1::WitnessStatistics* witnesses = solver->mutable_witnesses();
+  witnesses->set_hits(m.witness_hits.read());
+  witnesses->set_misses(m.witness_misses.read());
+  witnesses->set_fallbacks(m.witness_fallbacks.read());
+  witnesses->set_unknown(m.witness_unknown.read());
+  solver->set_continuous_stops(m.continuous_stops.read());
   m.solve_ns.copy(histogram);
   set_histogram(solver->mutable_solve_us(), histogram);
 

@@ -57,6 +57,7 @@ struct TickMetrics {
   Counter adoption_tick;        // tick of the last adoption
   Histogram solve_ns;           // of what was adopted
   Counter solver_failures, solver_fallbacks, inconsistent, indeterminate;  // islands of all steps (StepReport)
+  Counter witness_hits, witness_misses, witness_fallbacks, witness_unknown, continuous_stops;  // of all steps
   Counter shadow_solves, shadow_skipped;  // comparisons; intervals left out because the shadow was not done
   Histogram shadow_ns;
   Counter bare_beats, bare_late, block_beats, block_late;  // interleave measurement

@@ -24,6 +24,11 @@ void TickLoop::account_solvers() noexcept {
     metrics_.solver_fallbacks.add(report_.solver_fallbacks);
     metrics_.inconsistent.add(report_.inconsistent);
     metrics_.indeterminate.add(report_.indeterminate);
+    metrics_.witness_hits.add(report_.witnesses.hits);
+    metrics_.witness_misses.add(report_.witnesses.misses);
+    metrics_.witness_fallbacks.add(report_.witnesses.fallbacks);
+    metrics_.witness_unknown.add(report_.witnesses.unknown);
+    metrics_.continuous_stops.add(report_.continuous_stops);
   }
   if (slow_.adopted()) {
     metrics_.solves.add();

@@ -71,6 +71,11 @@ std::string result_json(const SimLabel& label, const World& world, const SimResu
   add("inconsistent", std::to_string(r.inconsistent));
   add("indeterminate", std::to_string(r.indeterminate));
   add("solver_residual_max", number(r.solver_residual_max));
+  const WitnessTotals& w = r.witnesses;
+  add("witnesses", "{\"hits\": " + std::to_string(w.hits) + ", \"misses\": " + std::to_string(w.misses) +
+                       ", \"fallbacks\": " + std::to_string(w.fallbacks) +
+                       ", \"unknown\": " + std::to_string(w.unknown) + "}");
+  add("continuous_stops", std::to_string(r.continuous_stops));
   add("state_hash", json_text(hash));
   return out + (pretty ? "\n}\n" : "}\n");
 }

@@ -37,6 +37,8 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
     result.indeterminate += report.indeterminate;
     result.solver_residual_max = std::max(result.solver_residual_max, report.solver_residual);
     result.bodies_frozen += report.bodies_frozen;
+    result.witnesses += report.witnesses;
+    result.continuous_stops += report.continuous_stops;
     if (i >= settled) {
       result.penetration_mean += report.depth_max;
       result.penetration_max = std::max(result.penetration_max, report.depth_max);

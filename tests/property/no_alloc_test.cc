@@ -121,6 +121,28 @@ TEST_CASE("tick: steps of the models with complementarity allocate nothing, what
   }
 }
 
+TEST_CASE("tick: continuous bodies and forgotten witnesses allocate nothing" *
+          doctest::skip(!AllocGuard::available())) {
+  for (const ContactModelKind kind : {ContactModelKind::penalty, ContactModelKind::st}) {
+    Scene scene = restless(kind, Integrator::semi_implicit_euler);
+    for (Body& body : scene.model->bodies) body.continuous = body.mode == BodyMode::free;
+    World world = scene.world();
+    Random random(4);
+    std::uint32_t stops = 0;
+    const AllocGuard guard;
+    for (int i = 0; i < 200; ++i) {
+      Parameters p = world.parameters();
+      p.coherence = i % 2 == 0;
+      world.set_parameters(p);
+      if (i % 20 == 0) world.apply(5 + random.below(12), {Vec3::Zero(), random.in_cube(2e5)});
+      stops += world.step().continuous_stops;
+    }
+    const auto n = guard.count();
+    CHECK(n == 0);
+    CHECK(stops > 0);
+  }
+}
+
 TEST_CASE("tick: overload, a frozen body and a switch of model allocate nothing" *
           doctest::skip(!AllocGuard::available())) {
   Scene scene = restless(ContactModelKind::penalty, Integrator::semi_implicit_euler);

@@ -1,0 +1,186 @@
+#include "core/continuous_motion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/collide/narrow_core.h"
+
+namespace tactus {
+
+namespace {
+
+constexpr double kSlack = 1e-3;    // of the smaller shape: overlap at a touch
+constexpr double kDeepest = 0.25;  // of the smaller shape's half thickness: overlap of what touches already
+
+bool is_swept(const Shape& shape) noexcept {
+  return shape.kind != ShapeKind::mesh && shape.kind != ShapeKind::smooth;
+}
+
+// Half of its width where it is thinnest: of hulls, between a face and what lies opposite.
+double thickness_of(const Shape& shape) {
+  if (shape.kind == ShapeKind::half_space) return std::numeric_limits<double>::infinity();
+  if (!is_swept(shape)) return 0;
+  if (shape.kind != ShapeKind::convex) return smallest_size(shape);
+  double width = std::numeric_limits<double>::infinity();
+  for (const ConvexHull::Face& face : shape.hull->faces) {
+    width = std::min(width, face.offset - face.nhat.dot(support(shape, -face.nhat)));
+  }
+  return 0.5 * width;
+}
+
+// No point of the shape is farther from the mass centre.
+double radius_of(const ShapeInstance& s) {
+  if (s.shape.kind == ShapeKind::half_space || !is_swept(s.shape)) return 0;
+  const double along_z = s.shape.half_length + (s.shape.kind == ShapeKind::capsule ? s.shape.radius : 0);
+  switch (s.shape.kind) {
+    case ShapeKind::box:
+      return s.X_BcmS.p.norm() + s.shape.half_S.norm();
+    case ShapeKind::convex:
+      return s.X_BcmS.p.norm() + s.shape.hull->radius;
+    case ShapeKind::cylinder:
+      return s.X_BcmS.p.norm() + std::sqrt(along_z * along_z + s.shape.radius * s.shape.radius);
+    default:
+      return s.X_BcmS.p.norm() + std::max(along_z, s.shape.radius);
+  }
+}
+
+// The rotation vector from R0 to q1, of the turn nearest to `about` [rad]: beyond half a turn only the rate can tell.
+Vec3 turn_between(const Mat3& R0, const Quat& q1, const Vec3& about) noexcept {
+  Quat q = q1 * Quat(R0).conjugate();
+  if (q.w() < 0) q.coeffs() *= -1;
+  const double sine = q.vec().norm();
+  if (sine < 1e-12) return about.norm() > M_PI ? about : Vec3(2 * q.vec());
+  Vec3 axis = q.vec() / sine;
+  double angle = 2 * std::atan2(sine, q.w());
+  const double wanted = about.dot(axis);
+  angle += 2 * M_PI * std::nearbyint((wanted - angle) / (2 * M_PI));
+  return angle * axis;
+}
+
+}  // namespace
+
+bool ContinuousMotion::is_needed(const Model& model) noexcept {
+  return std::any_of(model.bodies.begin(), model.bodies.end(), [](const Body& b) { return b.continuous; });
+}
+
+ContinuousMotion::ContinuousMotion(const Model& model) : motions_(model.bodies.size()) {
+  for (BodyIndex b = 0; b < model.bodies.size(); ++b) {
+    if (model.bodies[b].continuous && model.bodies[b].mode == BodyMode::free) bodies_.push_back(b);
+  }
+  meetings_.resize(bodies_.size());
+  for (const ShapeInstance& s : model.shapes) {
+    radii_.push_back(radius_of(s));
+    thickness_.push_back(thickness_of(s.shape));
+  }
+}
+
+void ContinuousMotion::find_motions(const Model& model, const Kinematics& start, double h,
+                                    const State& state) noexcept {
+  for (BodyIndex b = 0; b < state.body_count(); ++b) {
+    Motion& m = motions_[b];
+    const Frame& X0 = start.bodies[b].X_WBcm;
+    m = {state.p_WBcm(b) - X0.p, Vec3::Zero(), 1, 0};
+    m.turn_W = turn_between(X0.R, state.q_WB(b), h * state.w_WB(b));
+    // What is not finite, finish() freezes.
+    if (state.frozen[b] || !std::isfinite(m.travel_W.sum() + m.turn_W.sum())) m.travel_W = m.turn_W = Vec3::Zero();
+    const Body& body = model.bodies[b];
+    for (std::uint32_t s = body.first_shape; s < body.first_shape + body.shape_count; ++s) {
+      m.radius = std::max(m.radius, radii_[s]);
+    }
+  }
+}
+
+SweptShape ContinuousMotion::swept(const Model& model, const Kinematics& start, std::uint32_t shape) const noexcept {
+  const ShapeInstance& s = model.shapes[shape];
+  const Motion& m = motions_[s.body];
+  return {s.shape, start.X_WS[shape], start.bodies[s.body].X_WBcm.p, m.travel_W, m.turn_W, radii_[shape], m.stopped};
+}
+
+// By what they are, by balls about both ways, and only where the step moves them by enough to matter.
+bool ContinuousMotion::may_meet(const Model& model, const Kinematics& start, std::uint32_t a,
+                                std::uint32_t b) const noexcept {
+  const ShapeInstance &x = model.shapes[a], &y = model.shapes[b];
+  if (x.body == y.body || (x.group & y.mask) == 0 || (y.group & x.mask) == 0 || !is_swept(y.shape)) return false;
+  const std::pair<BodyIndex, BodyIndex> bodies = std::minmax(x.body, y.body);
+  if (std::binary_search(model.no_collision.begin(), model.no_collision.end(), bodies)) return false;
+  const Motion &ma = motions_[x.body], &mb = motions_[y.body];
+  const Vec3 travel = ma.travel_W - mb.travel_W;
+  const double way = travel.norm() + ma.turn_W.norm() * radii_[a] + mb.turn_W.norm() * radii_[b];
+  if (way <= kDeepest * std::min(thickness_[a], thickness_[b])) return false;
+  if (y.shape.kind == ShapeKind::half_space) return true;
+  // In a frame that travels with b: the segment of a's centre against b's box.
+  const Vec3 from = start.bodies[x.body].X_WBcm.p, to = from + travel;
+  Aabb box = start.boxes[b];
+  if (!mb.turn_W.isZero(0)) {
+    const Vec3 c = start.bodies[y.body].X_WBcm.p;
+    box = {c.array() - radii_[b], c.array() + radii_[b]};
+  }
+  const double r = radii_[a];
+  return ((from.cwiseMin(to).array() - r) <= box.hi.array()).all() &&
+         ((from.cwiseMax(to).array() + r) >= box.lo.array()).all();
+}
+
+ContinuousMotion::Meeting ContinuousMotion::first_meeting(const Model& model, const Kinematics& start,
+                                                          BodyIndex body) const noexcept {
+  Meeting first;
+  const Body& moving = model.bodies[body];
+  for (std::uint32_t a = moving.first_shape; a < moving.first_shape + moving.shape_count; ++a) {
+    if (!is_swept(model.shapes[a].shape)) continue;
+    const SweptShape swept_a = swept(model, start, a);
+    for (std::uint32_t b = 0; b < model.shapes.size(); ++b) {
+      if (!may_meet(model, start, a, b)) continue;
+      const double size = std::min(thickness_[a], thickness_[b]);
+      const SweptTouch touch = first_touch(swept_a, swept(model, start, b), kSlack * size, kDeepest * size);
+      if (touch.found && touch.t < first.t) first = {touch.t, model.shapes[b].body};
+    }
+  }
+  return first;
+}
+
+// Where it stood at meeting.t, or as far from whom it met as then; and the energy that goes with that height.
+void ContinuousMotion::put_back(const Model& model, const Parameters& parameters, const Kinematics& start, double h,
+                                BodyIndex body, const Meeting& meeting, State& state) const noexcept {
+  const Motion& m = motions_[body];
+  const Vec3 p_end = state.p_WBcm(body);
+  Vec3 p = start.bodies[body].X_WBcm.p + meeting.t * m.travel_W;
+  Quat q = rotate_by(meeting.t * m.turn_W, Quat(start.bodies[body].X_WBcm.R));
+  const Motion& other = motions_[meeting.other];
+  if (other.stopped > meeting.t && !model.bodies[meeting.other].continuous) {
+    const double rest = other.stopped - meeting.t;
+    const Vec3 c = start.bodies[meeting.other].X_WBcm.p + meeting.t * other.travel_W;
+    const Vec3 turn = rest * other.turn_W;
+    p = c + rest * other.travel_W + rotate_by(turn, Quat::Identity()) * (p - c);
+    q = rotate_by(turn, q);
+  }
+  state.set_pose(body, p, q);
+  const Vec3 g_W = model.bodies[body].gravity_scale * parameters.gravity_W;
+  const double g = g_W.norm();
+  if (!(g > 0)) return;
+  const Vec3 down = g_W / g, v = state.v_WBcm(body);
+  const double fall = v.dot(down), height = down.dot(p_end - p);  // above the end of its way
+  const double then = fall - (1 - meeting.t) * h * g;
+  const double speed = std::sqrt(std::max(0.0, fall * fall - 2 * g * height));
+  state.set_velocity(body, v + ((then < 0 ? -speed : speed) - fall) * down, state.w_WB(body));
+}
+
+std::uint32_t ContinuousMotion::stop(const Model& model, const Parameters& parameters, const Kinematics& start,
+                                     double h, State& state) noexcept {
+  find_motions(model, start, h, state);
+  std::uint32_t stopped = 0;
+  for (; stopped < bodies_.size(); ++stopped) {
+    std::size_t first = bodies_.size();
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      Meeting& next = meetings_[i];
+      next = motions_[bodies_[i]].stopped < 1 ? Meeting{} : first_meeting(model, start, bodies_[i]);
+      if (next.other != kNoBody && (first == bodies_.size() || next.t < meetings_[first].t)) first = i;
+    }
+    if (first == bodies_.size()) break;
+    // The other, if it is continuous too, finds the same meeting in the next pass, with the one that stands by then.
+    put_back(model, parameters, start, h, bodies_[first], meetings_[first], state);
+    motions_[bodies_[first]].stopped = meetings_[first].t;
+  }
+  return stopped;
+}
+
+}  // namespace tactus
