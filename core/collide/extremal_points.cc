@@ -11,6 +11,13 @@ namespace tactus {
 
 namespace {
 
+bool has_chart(const SmoothSurface& surface, std::int32_t chart) noexcept {
+  for (const SurfaceSeed& seed : surface.seeds()) {
+    if (seed.where.chart == chart) return true;
+  }
+  return false;
+}
+
 // The remembered point, where its rate says that it is now. Anything that cannot be one is forgotten.
 ExtremalSide advanced(const Shape& shape, const ExtremalSide& side, double dt) noexcept {
   ExtremalSide out = side;
@@ -19,6 +26,10 @@ ExtremalSide advanced(const Shape& shape, const ExtremalSide& side, double dt) n
   const double most = surface ? 4 * (shape.smooth->radius() + std::sqrt(shape.smooth->centre().squaredNorm())) : 1e150;
   if (!(out.p_S.squaredNorm() < most * most) && !(surface && shape.smooth->parametric())) out.feature = -1;
   if (!out.p_S.allFinite()) out.feature = -1;
+  if (surface && shape.smooth->parametric() &&
+      !(has_chart(*shape.smooth, out.feature) && out.p_S.squaredNorm() < 1e6)) {
+    out.feature = -1;
+  }
   return out;
 }
 
