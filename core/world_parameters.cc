@@ -133,8 +133,6 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   ok = ok && (next.impacts == Impacts::sequential || next.restitution_law == RestitutionLaw::newton);
   // A convex program knows no bounds that follow the normal forces.
   ok = ok && (next.lcp_method != ForceMethod::qp || next.lcp_friction != LcpFriction::coulomb);
-  // Nor has a stage of Runge-Kutta last step's forces.
-  ok = ok && (next.lcp_stepper != LcpStepper::exact || next.lcp_friction != LcpFriction::lotstedt);
   if (ok) out = next;
   return ok;
 }
