@@ -131,7 +131,8 @@ TEST_CASE("contact problem: A of free bodies is J M^-1 J^T, block by block; b is
       const Manifold& m = bench.manifolds[i];
       Vec3 free = bench.relative(bench.state, i);
       if (m.body_b == 3) {  // the other falls, this one does not
-        free += ContactProblem::frame(m.nhat_BA_W, false).transpose() * (bench.model->step * bench.parameters.gravity_W);
+        free +=
+            ContactProblem::frame(m.nhat_BA_W, false).transpose() * (bench.model->step * bench.parameters.gravity_W);
       }
       CHECK((problem.contact(i).b - free).norm() <= 1e-12 * (1 + free.norm()));
     }
