@@ -67,6 +67,7 @@ class BulletEngine final : public Engine {
         break;
       case ShapeKind::convex:
       case ShapeKind::mesh:
+      case ShapeKind::smooth:
         throw InputError("convex hulls and meshes are not given to the peers");
     }
     if (margin_ >= 0 && s.kind != ShapeKind::sphere && s.kind != ShapeKind::capsule) out->setMargin(margin_);

@@ -115,6 +115,7 @@ class Writer {
         return "type=\"plane\" size=\"0 0 1\"";
       case ShapeKind::convex:
       case ShapeKind::mesh:
+      case ShapeKind::smooth:
         break;
     }
     throw InputError("hulls and meshes are not given to MuJoCo");

@@ -124,6 +124,7 @@ class OdeEngine final : public Engine {
       }
       case ShapeKind::convex:
       case ShapeKind::mesh:
+      case ShapeKind::smooth:
         break;
     }
     throw InputError("convex hulls and meshes are not given to the peers");

@@ -134,6 +134,7 @@ inline double outside(const Placed& s, const Vec3& p_W) {
     case ShapeKind::half_space:
       return p.z();
     case ShapeKind::mesh:
+    case ShapeKind::smooth:
       break;
     case ShapeKind::convex: {
       double d = -std::numeric_limits<double>::infinity();

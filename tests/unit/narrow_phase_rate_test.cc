@@ -23,6 +23,7 @@ Shape random_solid(ShapeKind kind, Rng& rng, const ConvexHull& hull) {
       return make_half_space();
     case ShapeKind::convex:
     case ShapeKind::mesh:
+    case ShapeKind::smooth:
       break;
   }
   return make_convex(&hull);

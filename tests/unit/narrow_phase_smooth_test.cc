@@ -27,7 +27,7 @@ Contacts met(const Body& a, const Body& b, Witness& witness) {
   ContactPoint storage[32];
   ContactBuffer buffer{storage, 32};
   collide(a.shape, a.X, b.shape, b.X, witness, buffer);
-  return {{storage, storage + buffer.count}, buffer.nhat_BA_W, buffer.witness};
+  return {{storage, storage + buffer.count}, buffer.nhat_BA_W, buffer.witnesses};
 }
 
 // A pair apart, brought together along the shortest connection until it overlaps by `depth`.
