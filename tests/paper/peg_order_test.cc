@@ -85,7 +85,7 @@ class Corners {
     solved = report.failures == 0 && report.fallbacks == 0 && report.residual <= 1e-9;
     CHECK(report.failures == 0);
     Vec3 force = Vec3::Zero();
-    for (std::uint32_t k = 0; k < 4; ++k) force -= ContactProblem::frame(manifolds[k].nhat_BA_W) * p[k];
+    for (std::uint32_t k = 0; k < 4; ++k) force -= ContactProblem::frame(manifolds[k].nhat_BA_W, model_->planar) * p[k];
     return force.y();
   }
   void find(const FeatureRules& rules) {
