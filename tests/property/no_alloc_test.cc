@@ -123,12 +123,12 @@ TEST_CASE("tick: steps of the models with complementarity allocate nothing, what
 
 TEST_CASE("tick: continuous bodies and forgotten witnesses allocate nothing" *
           doctest::skip(!AllocGuard::available())) {
-  std::uint32_t stops = 0;  // st sees what is ahead of it by itself
   for (const ContactModelKind kind : {ContactModelKind::penalty, ContactModelKind::st}) {
     Scene scene = restless(kind, Integrator::semi_implicit_euler);
     for (Body& body : scene.model->bodies) body.continuous = body.mode == BodyMode::free;
     World world = scene.world();
     Random random(4);
+    std::uint32_t stops = 0;
     const AllocGuard guard;
     for (int i = 0; i < 200; ++i) {
       Parameters p = world.parameters();
@@ -139,8 +139,9 @@ TEST_CASE("tick: continuous bodies and forgotten witnesses allocate nothing" *
     }
     const auto n = guard.count();
     CHECK(n == 0);
+    CAPTURE(std::string(to_string(kind)));
+    if (kind == ContactModelKind::penalty) CHECK(stops > 0);  // st sees what is ahead of it by itself
   }
-  CHECK(stops > 0);
 }
 
 TEST_CASE("tick: overload, a frozen body and a switch of model allocate nothing" *
