@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "server/net/hub.h"
 #include "server/net/requests.h"
@@ -23,12 +24,24 @@ namespace {
 constexpr double kKeyframe_s = 1;
 constexpr std::uint32_t kTrianglesInFile = 200'000;  // of one shape: 10 MB; larger ones are left out
 
-void say(const record::Saved& saved) {
+void say_to(spdlog::logger& log, const record::Saved& saved) {
   if (saved.error.empty()) {
-    spdlog::warn("black box: {} records in {} bytes written to {}", saved.records, saved.bytes, saved.path);
+    log.warn("black box: {} records in {} bytes written to {}", saved.records, saved.bytes, saved.path);
   } else {
-    spdlog::error("black box: {}", saved.error);
+    log.error("black box: {}", saved.error);
   }
+}
+
+void say(const record::Saved& saved) {
+  say_to(*spdlog::default_logger_raw(), saved);
+}
+
+// The process ends as soon as this returns: the words go to the log's sinks from here, not through its queue.
+void say_at_end(const record::Saved& saved) {
+  const std::vector<spdlog::sink_ptr>& sinks = spdlog::default_logger_raw()->sinks();
+  spdlog::logger direct("tactusd", sinks.begin(), sinks.end());
+  say_to(direct, saved);
+  direct.flush();
 }
 
 void say_recorded(const record::Saved& saved) {
@@ -80,7 +93,7 @@ bool jumps(Command::Kind kind) {
 
 RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {
   if (recorder_ == nullptr) return;
-  recorder_->on_fault_saved = say;
+  recorder_->on_fault_saved = say_at_end;
   recorder_->on_recorded = say_recorded;
 }
 

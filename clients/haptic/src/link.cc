@@ -107,7 +107,7 @@ LinkStatus Link::status() const {
   return status_;
 }
 
-void Link::set_after_cycle(std::function<void()> call) {
+void Link::set_after_cycle(std::function<void(int)> call) {
   const std::lock_guard lock(m_);
   after_cycle_ = std::move(call);
 }
@@ -140,7 +140,7 @@ Reading Link::read_device(int cycles) {
 void Link::cycle(int cycles) {
   std::vector<ToolMessage> arrived;
   int wish = 0;
-  std::function<void()> after;
+  std::function<void(int)> after;
   {
     const std::lock_guard lock(m_);
     arrived.swap(arrived_);
@@ -182,7 +182,7 @@ void Link::cycle(int cycles) {
   status_.saved_up = band_ ? band_->count().saved() : 0;
   status_.saved_down = tool_seen_ > 0 ? 1 - static_cast<double>(tool_sent_) / static_cast<double>(tool_seen_) : 0;
   status_.band_error = std::max(tool_error_, band_ ? band_->count().error_max : 0);
-  if (after) after();
+  if (after) after(cycles);
 }
 
 }  // namespace tactus::haptic

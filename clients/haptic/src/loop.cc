@@ -187,12 +187,14 @@ double Loop::share_by_age() const {
   return asked > 0 ? std::min(1.0, k / asked) : 1.0;
 }
 
-// F = b x' - sqrt(2 b) v on the tool's side; u = sqrt(2 b) x' - v goes out.
-Wrench Loop::wave_law() {
+// F = b x' - sqrt(2 b) v on the tool's side; u = sqrt(2 b) x' - v goes out. What came in while the loop stood still is
+// played at 1 / sqrt(cycles) of it: in one cycle all of it would have cycles times the energy that was sent.
+Wrench Loop::wave_law(int cycles) {
   std::array<double, 6> in{};
   playout_.advance(out_.sample, in);
   const double b = options_.wave_impedance, bt = options_.turn_impedance, T = options_.period;
-  const Vec3 v(in[0] / T, in[1] / T, in[2] / T), w(in[3] / T, in[4] / T, in[5] / T);
+  const double share = 1 / (T * std::sqrt(static_cast<double>(std::max(1, cycles))));
+  const Vec3 v = share * Vec3(in[0], in[1], in[2]), w = share * Vec3(in[3], in[4], in[5]);
   const double s = std::sqrt(2 * b), st = std::sqrt(2 * bt);
   const Vec3 u = s * V_WR_.v - v, ut = st * V_WR_.w - w;
   for (int i = 0; i < 3; ++i) {
@@ -205,7 +207,7 @@ Wrench Loop::wave_law() {
 }
 
 // What the hand should be given, in W, at the tool's scale.
-Wrench Loop::law() {
+Wrench Loop::law(int cycles) {
   switch (options_.mode) {
     case Mode::local:
       return local_.step(X_WR_, V_WR_, options_.gains, options_.period);
@@ -215,7 +217,7 @@ Wrench Loop::law() {
       return passive_hold(-1.0 * tool_.F_T, V_WR_, options_.deadband) - (touched ? 1.0 : 0.0) * damped;
     }
     case Mode::wave:
-      return wave_law();
+      return wave_law(cycles);
   }
   return {};
 }
@@ -276,7 +278,7 @@ Wrench Loop::step(const Reading& reading, int cycles) {
   Wrench wanted;
   if (anchored_ && !clutched) {
     map();
-    wanted = engaged() || options_.mode == Mode::local ? law() : rest_law();
+    wanted = engaged() || options_.mode == Mode::local ? law(cycles) : rest_law();
     if (engaged()) last_law_ = wanted;
   } else {
     V_WR_ = {};

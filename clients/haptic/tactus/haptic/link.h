@@ -74,7 +74,7 @@ class Link {
   LinkStatus status() const;
   const v1::ToolAttached& attached() const { return attached_; }
   // Virtual devices are stepped by the loop: called after each cycle, on its thread.
-  void set_after_cycle(std::function<void()> call);
+  void set_after_cycle(std::function<void(int cycles)> call);
 
  private:
   void run();
@@ -97,7 +97,7 @@ class Link {
   double tool_error_ = 0;
   LinkStatus status_;
   int wish_ = 0;  // 1: engage, -1: let go
-  std::function<void()> after_cycle_;
+  std::function<void(int)> after_cycle_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -95,8 +95,8 @@ class Loop {
   std::uint64_t held_back(const ToolMessage& tool) const;
   void map();
   void anchor(const Reading& reading);
-  Wrench law();
-  Wrench wave_law();
+  Wrench law(int cycles);
+  Wrench wave_law(int cycles);
   Wrench staged(const Wrench& F_W);
   Wrench rest_law() const;
   void stop(std::uint32_t bit, const char* why);
