@@ -58,6 +58,21 @@ Vec3 turn_between(const Mat3& R0, const Quat& q1, const Vec3& about) noexcept {
   return angle * axis;
 }
 
+// The rates of a body that is turned back from q1 to q on its way: its angular momentum stays in the world, except that
+// the part along the top axis is what it was in the body and the length too, so that a top keeps its energy exactly.
+// (Of a rod of 1 m by 5 mm a thousandth of L along its axis is more energy than all the rest.)
+Vec3 rates_at(const Body& body, const Quat& q1, const Vec3& w1_W, const Quat& q) noexcept {
+  if (body.spherical_inertia) return w1_W;
+  const Vec3 L_B = body.I_BBcm * (q1.conjugate() * w1_W);
+  const Vec3 turned_B = q.conjugate() * (q1 * L_B);
+  const Vec3& top = body.axes.top_B;
+  const double along = top.dot(L_B), across2 = L_B.squaredNorm() - along * along;
+  const Vec3 across = turned_B - top.dot(turned_B) * top;
+  const double found2 = across.squaredNorm();
+  if (!(found2 > 0)) return q * (body.inv_I_BBcm * L_B);
+  return q * (body.inv_I_BBcm * (along * top + std::sqrt(std::max(0.0, across2) / found2) * across));
+}
+
 }  // namespace
 
 bool ContinuousMotion::is_needed(const Model& model) noexcept {
@@ -153,7 +168,9 @@ void ContinuousMotion::put_back(const Model& model, const Parameters& parameters
     p = c + rest * other.travel_W + rotate_by(turn, Quat::Identity()) * (p - c);
     q = rotate_by(turn, q);
   }
+  const Vec3 w_W = rates_at(model.bodies[body], state.q_WB(body), state.w_WB(body), q);
   state.set_pose(body, p, q);
+  state.set_velocity(body, state.v_WBcm(body), w_W);
   const Vec3 g_W = model.bodies[body].gravity_scale * parameters.gravity_W;
   const double g = g_W.norm();
   if (!(g > 0)) return;

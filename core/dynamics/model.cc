@@ -71,6 +71,7 @@ void finish_model(Model& model) {
     }
     const Mat3& I = body.I_BBcm;
     body.spherical_inertia = is_free && (I - I(0, 0) * Mat3::Identity()).cwiseAbs().maxCoeff() <= 1e-12 * I(0, 0);
+    if (is_free) body.axes = inertia_axes(I);
   }
   for (ShapeInstance& s : model.shapes) {
     s.shape_at_centre = s.X_BcmS.p.isZero(0.0) && s.X_BcmS.q.vec().isZero(0.0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/collide/gauss_map.h"
+#include "core/dynamics/free_rotation.h"
 #include "core/dynamics/robot.h"
 #include "core/dynamics/robot_drive.h"
 #include "core/dynamics/robot_sensor.h"
@@ -48,6 +49,7 @@ struct Body {
   Mat3 I_BBcm = Mat3::Zero();      // about the mass centre, in B [kg m^2]
   Mat3 inv_I_BBcm = Mat3::Zero();  // zero unless free
   bool spherical_inertia = false;  // equal principal moments: no gyroscopic term; set by finish_model()
+  InertiaAxes axes;                // of the free rotation; set by finish_model()
   Vec3 p_BBcm = Vec3::Zero();      // mass centre in the user's body frame B [m]
   HarmonicMotion motion;           // kinematic only
   double force_limit = 1e4;        // wrench channel [N]

@@ -59,8 +59,9 @@ class ToolDesk {
   // False: no such tool, or older than what is known (its wave is taken all the same).
   bool take(const DeviceRow& row, std::uint64_t tick) noexcept;
 
-  // The world stood still for so many of its steps while the hand did not (grid points skipped): waves are played by the
-  // hand's time. What piled up is played in one tick at 1 / sqrt(steps) of it, so that it has no more energy than was sent.
+  // The world stood still for so many of its steps while the hand did not (grid points skipped): waves are played by
+  // the hand's time. What piled up is played in one tick at 1 / sqrt(steps) of it, so that it has no more energy than
+  // was sent.
   void skipped(std::uint64_t steps) noexcept { lost_steps_ += steps, steps_due_ += static_cast<double>(steps); }
 
   // Before World::step(): applies what acts. slow_ticks: of a step of the slow model in charge; 0: none is.

@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 
 import pytest
+import tactus
 from browser import Browser, Page
 from conftest import REPOSITORY, eventually, require_program
 
@@ -170,6 +171,39 @@ def test_a_joint_is_driven_by_its_slider_and_let_go(browser, make_server):
         page.do("click", selector=f"li:has({SLIDER}) button")
         page.wait("s.joints === 0")
         assert eventually(lambda: not client.leases(), timeout_s=10)
+    page.do("close")
+
+
+SPY = """(() => { window.sentBytes = []; const send = WebSocket.prototype.send;
+  WebSocket.prototype.send = function (data) { window.sentBytes.push(String.fromCharCode(...new Uint8Array(data.buffer ?? data))); return send.call(this, data); }; return true; })()"""
+
+
+def test_a_server_with_a_token_asks_for_it_refuses_a_wrong_one_by_name_and_never_sees_it(browser, make_server, tmp_path):
+    token = "a-token-of-sufficient-length"
+    (tmp_path / "token").write_text(token + "\n")
+    server = make_server("--token-file", tmp_path / "token", scene=SCENE)
+    server.duration_s = 600
+    server.start()
+    page = Page(browser, "token", server)
+    page.wait("s.phase === 'token'")
+    assert page.do("wait", script="!document.getElementById('token').hidden")
+    page.do("evaluate", script=SPY)
+
+    def enter(text):
+        page.do("fill", selector="#token-text", value=text)
+        page.do("click", selector="#token button")
+
+    enter("this is the wrong one")
+    assert page.do("wait", script="document.getElementById('connection').title.includes('token')")
+    page.wait("s.phase === 'token'")  # asks again
+    enter(token)
+    page.wait("s.phase === 'open' && s.states > 20")
+    page.do("press", key=" ")  # its commands are sealed with the session's key, and taken
+    page.wait("s.paused")
+    seen = page.do("evaluate", script="location.href + document.cookie + JSON.stringify(localStorage) + window.sentBytes.join('|')")
+    assert token not in seen and len(seen) > 100
+    with pytest.raises(tactus.TactusError):
+        server.connect(name="stranger", reconnect=False)
     page.do("close")
 
 
