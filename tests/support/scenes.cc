@@ -14,9 +14,12 @@ Quat shortest_rotation(const Vec3& from, const Vec3& to) {
   const Vec3 a = from.normalized(), b = to.normalized();
   const double c = b.dot(a);
   Quat q;
-  if (c < -1 + 1e-12) {
-    q.w() = 0;
-    q.vec() = a.unitOrthogonal();
+  if (c < -1 + 1e-6) {  // 1 + c has lost its digits; the sum and the difference of unit vectors have not
+    Vec3 axis = a.cross(b);
+    axis -= a.dot(axis) * a;
+    axis = axis.norm() > 1e-12 ? Vec3(axis.normalized()) : Vec3(a.unitOrthogonal());
+    q.w() = 0.5 * (a + b).norm();
+    q.vec() = 0.5 * (a - b).norm() * axis;
     return q;
   }
   const double s = std::sqrt((1 + c) * 2), inv = 1 / s;

@@ -1,6 +1,7 @@
 #include "tests/support/tolerance.h"
 
 #include <cstdlib>
+#include <string>
 
 namespace tactus::test {
 
@@ -20,7 +21,7 @@ void check_within(double residual, double tolerance, const char* text, const cha
   if (within(residual, tolerance)) {
     CHECK(true);  // counted
   } else {
-    ADD_FAIL_CHECK_AT(file, line, text << " is " << residual << ", tolerance " << tolerance);
+    ADD_FAIL_CHECK_AT(file, line, std::string(text) << " is " << residual << ", tolerance " << tolerance);
   }
 }
 
