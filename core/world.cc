@@ -218,10 +218,12 @@ void World::find_reach(double h) noexcept {
 // across a margin.
 void World::forget_witnesses() noexcept {
   broad_phase_->forget_order();
+  state_.pairs.resize_left(0);
   for (std::uint32_t i = 0; i < state_.pairs.size(); ++i) {
     PairRecord& record = state_.pairs[i];
     const Vec3 axis_A = record.witness.axis_A;
     record.witness = {};
+    record.met = 0;
     if (record.phase == ContactPhase::resting) record.witness.axis_A = axis_A;
   }
 }
@@ -233,7 +235,9 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
   std::span<const PairKey> keys = broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, state_.pairs);
   report.pairs_dropped = broad_phase_->dropped();
   if (mesh_scratch_) keys = add_patches(keys, report);
-  state_.pairs.match(keys, pair_scratch_.data());
+  // A stepper that looks several times a step sees pairs go and come again.
+  const bool keep_left = parameters_.coherence && contact_model_->finds_again(*model_, parameters_);
+  state_.pairs.match(keys, pair_scratch_.data(), keep_left);
   contacts_.manifold_count = contacts_.point_count = 0;
   const bool ahead = contact_model_->looks_ahead();
   FeaturePairs* const features = contact_model_->features();
@@ -263,6 +267,8 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     } else {
       collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
     }
+    if (!buffer.witnesses.searched()) buffer.witnesses.add_closed(record.met != 0);
+    record.met = 1;
     asked += buffer.witnesses;
     add_manifold(i, buffer, report);
   }

@@ -22,7 +22,10 @@ bool meet_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
   const double least = d.gap > 0 ? std::min(0.5 * d.gap, d.gap - 1e-3 * behind) : 1.001 * d.gap - 1e-6 * behind;
   for (int attempt = 0; attempt < 4; ++attempt, behind *= 0.03) {
     witness.axis_A = X_WA.R.transpose() * d.n_W;
-    if (attempt > 0 || d.gap > 0) witness.feature_a = witness.feature_b = -1;
+    if (attempt > 0 || d.gap > 0) {  // faces and edges
+      if (witness.feature_a >= 0) witness.feature_a = -1;
+      if (witness.feature_b >= 0) witness.feature_b = -1;
+    }
     collide(a, X_WA, b, X_WB, std::min(reach, std::max(d.gap, 0.0) + behind), witness, out);
     if (out.count == 0) return false;
     if (gap_along(a, X_WA, b, X_WB, out.nhat_BA_W) >= least) return true;
@@ -35,7 +38,22 @@ bool meet_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
 
 namespace {
 
-// True: the axis of the last tick was enough; false: directions were searched for. Counts of what it called aside.
+// Vertices as numbers from 1, in Witness::step_a and step_b, which such pairs do not need; 0: none.
+CoreFeatures features_of(const Witness& witness) noexcept {
+  CoreFeatures f;
+  const auto number = [](double x) { return x >= 1 && x < 1e9 ? static_cast<std::int32_t>(x) - 1 : -1; };
+  for (; f.count < 3 && number(witness.step_a[f.count]) >= 0; ++f.count) {
+    f.a[f.count] = number(witness.step_a[f.count]), f.b[f.count] = number(witness.step_b[f.count]);
+  }
+  return f;
+}
+
+void remember(const CoreFeatures& f, Witness& witness) noexcept {
+  witness.step_a.setZero(), witness.step_b.setZero();
+  for (int k = 0; k < f.count; ++k) witness.step_a[k] = f.a[k] + 1, witness.step_b[k] = f.b[k] + 1;
+}
+
+// True: what the last tick left was enough; false: directions were searched for. Counts of what it called aside.
 bool look_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, Witness& witness,
                 ContactBuffer& out) noexcept {
   const double size = std::min(smallest_size(a), smallest_size(b)), behind = kBehind * size;
@@ -50,15 +68,18 @@ bool look_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
       return out.witnesses.misses == 0;
     }
   }
-  d = find_separation(a, X_WA, b, X_WB);
+  CoreFeatures features = features_of(witness);
+  bool hit = false;
+  d = find_separation(a, X_WA, b, X_WB, reach, features, hit);
+  remember(features, witness);
   if (d.gap > reach) {
     witness.axis_A = X_WA.R.transpose() * d.n_W;
     out.count = 0;
-    return false;
+    return hit;
   }
   if (d.gap > kTouching * size) {
     meet_along(a, X_WA, b, X_WB, d, reach, behind, witness, out);
-    return false;
+    return hit && out.witnesses.misses == 0;
   }
   collide(a, X_WA, b, X_WB, witness, out);  // finds the axis along which they just overlap, or touch
   if (witness.axis_A.isZero(0)) {
@@ -68,7 +89,7 @@ bool look_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
   d.n_W = X_WA.R * witness.axis_A;
   d.gap = gap_along(a, X_WA, b, X_WB, d.n_W);
   if (!meet_along(a, X_WA, b, X_WB, d, reach, behind, witness, out)) collide(a, X_WA, b, X_WB, witness, out);
-  return false;
+  return hit && out.witnesses.misses == 0;
 }
 
 }  // namespace

@@ -12,16 +12,41 @@ namespace tactus {
 
 namespace {
 
+enum SegmentPart : std::int32_t { kInside = 0, kLowEnd = 1, kHighEnd = 2, kLevel = 3 };
+
 // Nearest point of the segment to a solid in the solid's frame B, when the segment is outside.
 struct Nearest {
   double distance = std::numeric_limits<double>::infinity();
-  double t = 0;           // on the segment, -1..1
-  Vec3 n = Vec3::Zero();  // unit, from the solid to the segment
+  double t = 0;                         // on the segment, -1..1
+  Vec3 n = Vec3::Zero();                // unit, from the solid to the segment
+  std::int32_t region = -1, part = -1;  // region_of() a box, SegmentPart; -1: not known
 };
 
 // Vector from the nearest point of the solid to p; zero inside.
 Vec3 away_from_box(const Vec3& half, const Vec3& p) noexcept {
   return p - p.cwiseMax(-half).cwiseMin(half);
+}
+
+// Where a point outside a box lies: beside a face, an edge or a corner, by digits to base 3. A witness of a capsule
+// near a box: the nearest point is found from it without a search while it lies there. As -2 - region it is no face or
+// edge.
+std::int32_t region_of(const Vec3& away) noexcept {
+  std::int32_t region = 0;
+  for (int i = 2; i >= 0; --i) region = 3 * region + (away[i] < 0 ? 1 : away[i] > 0 ? 2 : 0);
+  return region;
+}
+
+// The point of the segment nearest to that part of the box, if it is some face, edge or corner.
+bool nearest_in_region(const Vec3& half, const Vec3& c, const Vec3& u, std::int32_t region, double& t) noexcept {
+  double along = 0, square = 0;
+  for (int i = 0; i < 3; ++i, region /= 3) {
+    const double side = region % 3 == 1 ? -1.0 : region % 3 == 2 ? 1.0 : 0.0;
+    if (side == 0) continue;
+    along += (c[i] - side * half[i]) * u[i];
+    square += u[i] * u[i];
+  }
+  t = -along / square;
+  return square > 0 && t > -1 && t < 1;
 }
 
 Vec3 away_from_cylinder(double radius, double half_length, const Vec3& p) noexcept {
@@ -32,22 +57,29 @@ Vec3 away_from_cylinder(double radius, double half_length, const Vec3& p) noexce
 }
 
 // Least distance over the segment c + t u from a convex solid given by its closest vector: the distance is convex in t,
-// its slope is closest . u. Regula falsi on the slope with bisection in turn; a level stretch (parallel) gives its
-// middle.
+// its slope is closest . u. Regula falsi on the slope with bisection in turn, where it is not zero at the guess; a
+// level stretch (parallel) gives its middle.
 template <typename Away>
-Nearest nearest_on_segment(const Vec3& c, const Vec3& u, const Away& away) noexcept {
+Nearest nearest_on_segment(const Vec3& c, const Vec3& u, const Away& away, const double* guess) noexcept {
   const auto slope = [&](double t) noexcept { return away(c + t * u).dot(u); };
   double lo = -1, hi = 1;
   double f_lo = slope(lo), f_hi = slope(hi);
   const double tiny = 1e-15 * (c.squaredNorm() + u.squaredNorm());
+  Nearest nearest;
   double t = 0;
   if (f_lo >= -tiny && f_hi <= tiny) {
-    t = 0;  // level all along
+    nearest.part = kLevel;
   } else if (f_lo >= -tiny) {
     t = -1;
+    nearest.part = kLowEnd;
   } else if (f_hi <= tiny) {
     t = 1;
+    nearest.part = kHighEnd;
+  } else if (guess != nullptr && std::abs(slope(*guess)) <= tiny) {
+    t = *guess;
+    nearest.part = kInside;
   } else {
+    nearest.part = kInside;
     for (int i = 0; i < 80 && hi - lo > 1e-15; ++i) {
       t = (i % 3 == 2) ? 0.5 * (lo + hi) : lo - f_lo * (hi - lo) / (f_hi - f_lo);
       if (!(t > lo && t < hi)) t = 0.5 * (lo + hi);
@@ -63,7 +95,6 @@ Nearest nearest_on_segment(const Vec3& c, const Vec3& u, const Away& away) noexc
     }
   }
   const Vec3 v = away(c + t * u);
-  Nearest nearest;
   nearest.t = t;
   nearest.distance = std::sqrt(v.squaredNorm());
   if (nearest.distance > 0) nearest.n = v * (1.0 / nearest.distance);
@@ -77,7 +108,7 @@ Nearest nearest_to_hull(const ConvexHull& hull, const Vec3& c, const Vec3& u) no
     Vec3 n;
     double distance = 0;
     closest_on_hull(hull, c + t * u, std::numeric_limits<double>::infinity(), -1, n, distance);
-    if (distance < best.distance) best = {distance, t, n};
+    if (distance < best.distance) best = {distance, t, n, -1, -1};
   }
   for (const ConvexHull::Edge& edge : hull.edges) {
     const Vec3& p = hull.vertices[edge.vertex_a];
@@ -139,13 +170,23 @@ void add_points(const CapsulePair& pair, const Core& segment, const Core& solid,
   out.nhat_BA_W = -out.nhat_BA_W;
 }
 
-Nearest nearest_to_solid(const Shape& solid, const Vec3& c, const Vec3& u) noexcept {
+Nearest nearest_to_box(const Vec3& half, const Vec3& c, const Vec3& u, std::int32_t last_region) noexcept {
+  double guess = 0;
+  const bool guessed = last_region > 0 && last_region < 27 && nearest_in_region(half, c, u, last_region, guess);
+  Nearest out = nearest_on_segment(
+      c, u, [&](const Vec3& p) noexcept { return away_from_box(half, p); }, guessed ? &guess : nullptr);
+  out.region = region_of(away_from_box(half, c + out.t * u));
+  return out;
+}
+
+Nearest nearest_to_solid(const Shape& solid, const Vec3& c, const Vec3& u, std::int32_t last_region) noexcept {
   switch (solid.kind) {
     case ShapeKind::box:
-      return nearest_on_segment(c, u, [&](const Vec3& p) noexcept { return away_from_box(solid.half_S, p); });
+      return nearest_to_box(solid.half_S, c, u, last_region);
     case ShapeKind::cylinder:
       return nearest_on_segment(
-          c, u, [&](const Vec3& p) noexcept { return away_from_cylinder(solid.radius, solid.half_length, p); });
+          c, u, [&](const Vec3& p) noexcept { return away_from_cylinder(solid.radius, solid.half_length, p); },
+          nullptr);
     default:
       return nearest_to_hull(*solid.hull, c, u);
   }
@@ -220,9 +261,13 @@ void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuf
     }
   }
   if (!hull || axis.overlap <= 0) {
-    const Nearest nearest = nearest_to_solid(pair.solid, s.c, s.u);
+    const Nearest nearest = nearest_to_solid(pair.solid, s.c, s.u, -2 - last.feature_a);
     if (nearest.distance > 1e-10 * (r + pair.capsule.half_length)) {
-      axis = {nearest.n, -nearest.distance, -1, -1, false};  // distances are searched for anew each time
+      axis = {nearest.n, -nearest.distance, -1, -1, false};
+      if (nearest.region > 0) {  // of other solids distances are searched for anew each time
+        axis.feature_a = -2 - nearest.region, axis.feature_b = -2 - nearest.part;
+        axis.proved = axis.feature_a == last.feature_a && axis.feature_b == last.feature_b;
+      }
       p_core = s.c + nearest.t * s.u;
     } else if (!hull) {
       const bool cylinder = pair.solid.kind == ShapeKind::cylinder;

@@ -27,6 +27,11 @@ VectorJet difference(const VectorJet& a, const VectorJet& b) noexcept {
   return {a.x - b.x, a.dot - b.dot, a.ddot - b.ddot};
 }
 
+VectorJet cross_product(const VectorJet& a, const VectorJet& b) noexcept {
+  return {a.x.cross(b.x), a.dot.cross(b.x) + a.x.cross(b.dot),
+          a.ddot.cross(b.x) + 2 * a.dot.cross(b.dot) + a.x.cross(b.ddot)};
+}
+
 ChiJet dot_product(const VectorJet& n, const VectorJet& d) noexcept {
   return {n.x.dot(d.x), n.dot.dot(d.x) + n.x.dot(d.dot), n.ddot.dot(d.x) + 2 * n.dot.dot(d.dot) + n.x.dot(d.ddot)};
 }
@@ -40,22 +45,28 @@ ChiJet vertex_face_jet(const RigidMotion& a, const Vec3& pa_W, const RigidMotion
 
 ChiJet edge_edge_jet(const RigidMotion& a, const Vec3& pa_W, const Vec3& ea_W, const RigidMotion& b, const Vec3& pb_W,
                      const Vec3& eb_W, const Vec3& towards_A_W) noexcept {
-  const VectorJet ea = direction_jet(a, ea_W), eb = direction_jet(b, eb_W);
-  const Vec3 c = ea.x.cross(eb.x);
-  const double length = c.norm();
+  const VectorJet c = cross_product(direction_jet(a, ea_W), direction_jet(b, eb_W));
+  const double length = c.x.norm();
   if (!(length > kParallel * std::sqrt(ea_W.squaredNorm() * eb_W.squaredNorm()))) return {0, 0, 0, false};
-  const double sign = c.dot(towards_A_W) < 0 ? -1 : 1;
-  const Vec3 c_dot = ea.dot.cross(eb.x) + ea.x.cross(eb.dot);
-  const Vec3 c_ddot = ea.ddot.cross(eb.x) + 2 * ea.dot.cross(eb.dot) + ea.x.cross(eb.ddot);
+  const double sign = c.x.dot(towards_A_W) < 0 ? -1 : 1;
   // n = c / length, with length' = n . c' and length'' = n' . c' + n . c''.
   VectorJet n;
-  n.x = c / length;
-  const double rate = n.x.dot(c_dot);
-  n.dot = (c_dot - rate * n.x) / length;
-  n.ddot = (c_ddot - (n.dot.dot(c_dot) + n.x.dot(c_ddot)) * n.x - 2 * rate * n.dot) / length;
+  n.x = c.x / length;
+  const double rate = n.x.dot(c.dot);
+  n.dot = (c.dot - rate * n.x) / length;
+  n.ddot = (c.ddot - (n.dot.dot(c.dot) + n.x.dot(c.ddot)) * n.x - 2 * rate * n.dot) / length;
   ChiJet jet = dot_product(n, difference(point_jet(a, pa_W), point_jet(b, pb_W)));
   jet.chi *= sign, jet.chi_dot *= sign, jet.chi_ddot *= sign;
   return jet;
+}
+
+ChiJet edge_edge_volume_jet(const RigidMotion& a, const Vec3& pa_W, const Vec3& ea_W, const RigidMotion& b,
+                            const Vec3& pb_W, const Vec3& eb_W, const Vec3& towards_A_W) noexcept {
+  const VectorJet c = cross_product(direction_jet(a, ea_W), direction_jet(b, eb_W));
+  if (!(c.x.norm() > kParallel * std::sqrt(ea_W.squaredNorm() * eb_W.squaredNorm()))) return {0, 0, 0, false};
+  const double sign = c.x.dot(towards_A_W) < 0 ? -1 : 1;
+  const ChiJet jet = dot_product(c, difference(point_jet(a, pa_W), point_jet(b, pb_W)));
+  return {sign * jet.chi, sign * jet.chi_dot, sign * jet.chi_ddot, true};
 }
 
 }  // namespace tactus

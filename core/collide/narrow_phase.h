@@ -23,24 +23,30 @@ struct Witness {
 
 // What became of witnesses (Baraff 1990, Table 1), of pairs whose contacts are searched for. A hit: the last tick's
 // still decides, updated to the new poses; a miss: a new one was searched for, at a first meeting too. Pairs in closed
-// form (of spheres, of half-spaces, of capsules with their like) need none and count as neither.
+// form (of spheres, of half-spaces, of capsules with their like) search for nothing: a first meeting and all others are
+// counted apart from those.
 struct WitnessCounts {
   std::uint32_t hits = 0, misses = 0;
+  std::uint32_t closed_hits = 0, closed_misses = 0;
   std::uint32_t fallbacks = 0;  // misses among which Newton's method failed and ascent over directions did not
   std::uint32_t unknown = 0;    // not solved: nothing is claimed about the pair in this call
 
   void add(bool hit) noexcept { ++(hit ? hits : misses); }
+  void add_closed(bool hit) noexcept { ++(hit ? closed_hits : closed_misses); }
+  [[nodiscard]] bool searched() const noexcept { return hits + misses > 0; }
   WitnessCounts& operator+=(const WitnessCounts& o) noexcept {
-    hits += o.hits, misses += o.misses, fallbacks += o.fallbacks, unknown += o.unknown;
+    hits += o.hits, misses += o.misses, closed_hits += o.closed_hits, closed_misses += o.closed_misses,
+        fallbacks += o.fallbacks, unknown += o.unknown;
     return *this;
   }
 };
 
 struct WitnessTotals {  // over many steps
-  std::uint64_t hits = 0, misses = 0, fallbacks = 0, unknown = 0;
+  std::uint64_t hits = 0, misses = 0, closed_hits = 0, closed_misses = 0, fallbacks = 0, unknown = 0;
 
   WitnessTotals& operator+=(const WitnessCounts& o) noexcept {
-    hits += o.hits, misses += o.misses, fallbacks += o.fallbacks, unknown += o.unknown;
+    hits += o.hits, misses += o.misses, closed_hits += o.closed_hits, closed_misses += o.closed_misses,
+        fallbacks += o.fallbacks, unknown += o.unknown;
     return *this;
   }
 };

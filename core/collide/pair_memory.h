@@ -29,13 +29,20 @@ struct PairKey {
 struct PairRecord {
   PairKey key;
   ContactPhase phase = ContactPhase::apart;
-  std::uint8_t reserved[3] = {};
+  std::uint8_t met = 0;  // looked at before: of pairs in closed form all that their witness is
+  std::uint8_t reserved[2] = {};
   std::uint32_t age = 0;  // ticks in contact without interruption
   Witness witness;
   std::array<double, 16>
       model{};  // the present contact model's block; all zero on first contact and after a switch of model
 };
 static_assert(std::is_trivially_destructible_v<PairRecord>);
+
+// A pair whose boxes no longer overlap, and what it knew: it starts from there if they do again.
+struct LeftPair {
+  PairKey key;
+  Witness witness;
+};
 
 // The model's view of its block. T is a plain struct of at most 16 doubles, for which all zero means "remembers
 // nothing".
@@ -56,8 +63,8 @@ void store_block(PairRecord& record, const T& block) noexcept {
 // capacity nothing is allocated.
 class PairMemory {
  public:
-  explicit PairMemory(std::uint32_t capacity = 0) : records_(capacity) {}
-  PairMemory(const PairMemory& other) : records_(other.records_.size()) { *this = other; }
+  explicit PairMemory(std::uint32_t capacity = 0) : records_(capacity), left_(capacity) {}
+  PairMemory(const PairMemory& other) : records_(other.records_.size()), left_(other.left_.size()) { *this = other; }
   PairMemory& operator=(const PairMemory& other);
   PairMemory(PairMemory&&) noexcept = default;
   PairMemory& operator=(PairMemory&&) noexcept = default;
@@ -70,17 +77,25 @@ class PairMemory {
   [[nodiscard]] std::span<const PairRecord> records() const noexcept { return {records_.data(), size_}; }
 
   // Makes the memory hold exactly these keys (sorted, unique, at most capacity): kept records survive, new ones start
-  // empty. O(n) and no copy when nothing changed. scratch: room for capacity records.
-  void match(std::span<const PairKey> keys, PairRecord* scratch) noexcept;
+  // empty. O(n) and no copy when nothing changed. scratch: room for capacity records. keep_left: witnesses of those
+  // that go are kept for when they come back, as far as there is room; otherwise none are.
+  void match(std::span<const PairKey> keys, PairRecord* scratch, bool keep_left = false) noexcept;
+  // Sorted by key; none of them in records().
+  [[nodiscard]] std::span<const LeftPair> left() const noexcept { return {left_.data(), left_size_}; }
+  std::span<LeftPair> resize_left(std::uint32_t n) noexcept;  // at most capacity
   // Clears every record's model block (a switch of contact model); phases, ages and witnesses stay.
   void clear_model_blocks() noexcept;
-  void clear() noexcept { size_ = 0; }
+  void clear() noexcept { size_ = left_size_ = 0; }
   PairRecord* data() noexcept { return records_.data(); }
   void set_size(std::uint32_t n) noexcept { size_ = n; }
 
  private:
+  [[nodiscard]] bool take_left(const PairKey& key, std::uint32_t& from, Witness& witness) noexcept;
+  void add_left(std::span<const PairKey> keys) noexcept;
+
   std::vector<PairRecord> records_;
-  std::uint32_t size_ = 0;
+  std::vector<LeftPair> left_;
+  std::uint32_t size_ = 0, left_size_ = 0;
 };
 
 }  // namespace tactus

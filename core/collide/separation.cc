@@ -1,7 +1,5 @@
 #include "core/collide/separation.h"
 
-#include "core/collide/closest_cores.h"
-
 namespace tactus {
 
 namespace {
@@ -32,8 +30,10 @@ double gap_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame&
   return -height(a, X_WA, -n_W) - height(b, X_WB, n_W);
 }
 
-Separation find_separation(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB) noexcept {
+Separation find_separation(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double far,
+                           CoreFeatures& features, bool& hit) noexcept {
   Separation out;
+  hit = false;
   if (a.kind == ShapeKind::half_space || b.kind == ShapeKind::half_space) {
     out.n_W = b.kind == ShapeKind::half_space ? Vec3(X_WB.R.col(2)) : Vec3(-X_WA.R.col(2));
     out.gap = out.apart = gap_along(a, X_WA, b, X_WB, out.n_W);
@@ -42,7 +42,10 @@ Separation find_separation(const Shape& a, const Frame& X_WA, const Shape& b, co
   CoreStorage storage_a, storage_b;
   const Core core_a = core_at(a, X_WA.R, X_WA.p - X_WB.p, storage_a);
   const Core core_b = core_at(b, X_WB.R, Vec3::Zero(), storage_b);
-  out.apart = closest_cores(core_a, core_b, out.n_W);
+  const bool known = features.count > 0;
+  int steps = 0;
+  out.apart = closest_cores(core_a, core_b, far + reach_of(a) + reach_of(b), features, out.n_W, steps);
+  hit = known && steps == 1 && out.apart > 0;
   out.gap = out.apart - reach_of(a) - reach_of(b);
   return out;
 }

@@ -18,6 +18,8 @@ constexpr double kTimeTolerance = 1e-11;  // of events [s]
 constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
 constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
+constexpr double kSamePlace = 1e-7;   // of sharp pieces [m]
+constexpr double kSameNormal = 1e-2;  // [rad]
 
 Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
   const Vec3 v =
@@ -27,6 +29,21 @@ Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
 
 double rate_of(const FollowedContact& c, const ExactForces& forces) noexcept {
   return gap_rate(c.jet, forces.motion(c.body_a), forces.motion(c.body_b));
+}
+
+double roundness(const FollowedContact& c) noexcept {
+  return c.features.a.radius + c.features.b.radius;
+}
+
+// Do two pieces of one body touch the same other body at one place? Where one of radius r touches, a corner on its
+// surface does within sqrt(2 r kTouch).
+bool same_place(const FollowedContact& c, const FollowedContact& other) noexcept {
+  if (c.body_a != other.body_a || c.body_b != other.body_b || c.manifold == other.manifold) return false;
+  if (c.smooth || other.smooth) return false;
+  const double round = 2 * std::max(roundness(c), roundness(other)) * kTouch;
+  const double near2 = std::max(kSamePlace * kSamePlace, round);
+  return (c.p_W() - other.p_W()).squaredNorm() <= near2 &&
+         (c.jet.nhat_BA - other.jet.nhat_BA).squaredNorm() <= kSameNormal * kSameNormal;
 }
 
 ChiJet chi_of(const FollowedContact& c, const RigidMotion& A, const RigidMotion& B) noexcept {
@@ -42,6 +59,8 @@ ExactStepper::ExactStepper(const Model& model, const Limits& limits)
       motions0_(model.bodies.size()),
       shapes0_(model.shapes.size()),
       start_(forces_.capacity()),
+      hidden_(forces_.capacity()),
+      is_hidden_(forces_.capacity()),
       force_(model.bodies.size()) {}
 
 void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
@@ -83,6 +102,26 @@ void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
     }
   }
   forces_.look(state.q.data(), state.v.data());
+  merge_pieces();
+}
+
+// Pieces of one body that overlap (the boxes, capsules and balls of a rounded die) touch together at one place: one
+// contact, of the roundest, which the others lie within. More would be redundant, and break and come back by rounding.
+void ExactStepper::merge_pieces() noexcept {
+  const std::span<FollowedContact> contacts = forces_.contacts();
+  hidden_count_ = 0;
+  for (std::uint32_t i = 0; i < contacts.size(); ++i) {
+    const FollowedContact& c = contacts[i];
+    is_hidden_[i] = 0;
+    for (std::uint32_t k = 0; k < contacts.size() && is_hidden_[i] == 0; ++k) {
+      const double rounder = roundness(contacts[k]) - roundness(c);
+      if ((rounder > 0 || (rounder == 0 && k < i)) && same_place(c, contacts[k])) is_hidden_[i] = 1;
+    }
+    if (is_hidden_[i] != 0) hidden_[hidden_count_++] = {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d)};
+  }
+  if (hidden_count_ == 0) return;
+  std::uint32_t i = 0;
+  forces_.keep([&](const FollowedContact&) { return is_hidden_[i++] == 0; });
 }
 
 // Which contacts carry force in this piece, and which of them slide.
@@ -133,6 +172,9 @@ double ExactStepper::known_depth(const Manifold& m) noexcept {
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     if (contacts[i].shape_a != m.shape_a || contacts[i].shape_b != m.shape_b) continue;
     depth = std::max(depth, start_[i].depth);
+  }
+  for (std::uint32_t i = 0; i < hidden_count_; ++i) {
+    if (hidden_[i].shape_a == m.shape_a && hidden_[i].shape_b == m.shape_b) depth = std::max(depth, hidden_[i].depth);
   }
   return depth;
 }

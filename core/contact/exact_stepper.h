@@ -36,6 +36,7 @@ class ExactStepper {
 
   void gather(const Tick& tick, const State& state) noexcept;
   void strike(const Tick& tick, State& state, StepReport& report) noexcept;
+  void merge_pieces() noexcept;
   void classify() noexcept;
   void publish(const Tick& tick, State& state) noexcept;
 
@@ -69,6 +70,13 @@ class ExactStepper {
     Vec3 slip_W, force;
   };
   std::vector<Start> start_;
+  struct Hidden {  // a contact that another piece of the same body stands for
+    std::uint32_t shape_a, shape_b;
+    double depth;
+  };
+  std::vector<Hidden> hidden_;
+  std::vector<std::uint8_t> is_hidden_;
+  std::uint32_t hidden_count_ = 0;
   std::vector<SpatialForce> force_;
 };
 

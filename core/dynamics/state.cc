@@ -73,6 +73,22 @@ class Hasher {
  private:
   std::uint64_t h_ = 0x243f6a8885a308d3ULL;
 };
+
+void hash_key(const PairKey& key, Hasher& h) noexcept {
+  h.word((static_cast<std::uint64_t>(key.shape_a) << 32) | key.shape_b);
+  if (key.patch != 0) h.word(key.patch);  // convex pairs hash as before there were patches
+}
+
+void hash_witness(const Witness& w, Hasher& h) noexcept {
+  for (int i = 0; i < 3; ++i) h.number(w.axis_A[i]);
+  h.word((static_cast<std::uint64_t>(static_cast<std::uint32_t>(w.feature_a)) << 32) |
+         static_cast<std::uint32_t>(w.feature_b));
+  // Where there are any: the others hash as before there were.
+  if (w.point_a.isZero(0) && w.point_b.isZero(0) && w.step_a.isZero(0) && w.step_b.isZero(0)) return;
+  for (const Vec3* p : {&w.point_a, &w.point_b, &w.step_a, &w.step_b}) {
+    h.number(p->x()), h.number(p->y()), h.number(p->z());
+  }
+}
 }  // namespace
 
 std::uint64_t state_hash(const State& state) noexcept {
@@ -88,19 +104,12 @@ std::uint64_t state_hash(const State& state) noexcept {
   for (const double x : state.actuators) h.number(x);  // none without robots: their hashes stay
   for (const std::uint8_t x : state.frozen) h.word(x);
   for (const PairRecord& r : state.pairs.records()) {
-    h.word((static_cast<std::uint64_t>(r.key.shape_a) << 32) | r.key.shape_b);
-    if (r.key.patch != 0) h.word(r.key.patch);  // convex pairs hash as before there were patches
+    hash_key(r.key, h);
     h.word((static_cast<std::uint64_t>(r.phase) << 32) | r.age);
-    for (int i = 0; i < 3; ++i) h.number(r.witness.axis_A[i]);
-    h.word((static_cast<std::uint64_t>(static_cast<std::uint32_t>(r.witness.feature_a)) << 32) |
-           static_cast<std::uint32_t>(r.witness.feature_b));
-    const Witness& w = r.witness;  // points of smooth pairs only: the others hash as before there were any
-    if (!w.point_a.isZero(0) || !w.point_b.isZero(0) || !w.step_a.isZero(0) || !w.step_b.isZero(0)) {
-      for (const Vec3* p : {&w.point_a, &w.point_b, &w.step_a, &w.step_b})
-        h.number(p->x()), h.number(p->y()), h.number(p->z());
-    }
+    hash_witness(r.witness, h);
     for (const double x : r.model) h.number(x);
   }
+  for (const LeftPair& pair : state.pairs.left()) hash_key(pair.key, h), hash_witness(pair.witness, h);
   return h.value();
 }
 

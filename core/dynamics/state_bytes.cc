@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540006ULL;  // "TACTST", version 6
+constexpr std::uint64_t kLayout = 0x54414354'53540007ULL;  // "TACTST", version 7
 
 class Writer {
  public:
@@ -48,30 +48,61 @@ class Reader {
   bool ok_ = true;
 };
 
-void put_record(const PairRecord& r, Writer& w) {
-  w.put(r.key.shape_a), w.put(r.key.shape_b), w.put(r.key.patch);
-  w.put(static_cast<std::uint32_t>(r.phase)), w.put(r.age);
-  for (int i = 0; i < 3; ++i) w.put(r.witness.axis_A[i]);
-  w.put(r.witness.feature_a), w.put(r.witness.feature_b);
-  for (const Vec3* p : {&r.witness.point_a, &r.witness.point_b, &r.witness.step_a, &r.witness.step_b}) {
+void put_key(const PairKey& key, Writer& w) {
+  w.put(key.shape_a), w.put(key.shape_b), w.put(key.patch);
+}
+
+bool get_key(Reader& in, PairKey& key) {
+  key.shape_a = in.get<std::uint32_t>(), key.shape_b = in.get<std::uint32_t>(), key.patch = in.get<std::uint32_t>();
+  return in.ok() && key.shape_a < key.shape_b;
+}
+
+void put_witness(const Witness& witness, Writer& w) {
+  for (int i = 0; i < 3; ++i) w.put(witness.axis_A[i]);
+  w.put(witness.feature_a), w.put(witness.feature_b);
+  for (const Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b}) {
     for (int i = 0; i < 3; ++i) w.put((*p)[i]);
   }
+}
+
+void get_witness(Reader& in, Witness& witness) {
+  for (int i = 0; i < 3; ++i) witness.axis_A[i] = in.number();
+  witness.feature_a = in.get<std::int32_t>(), witness.feature_b = in.get<std::int32_t>();
+  for (Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b}) {
+    for (int i = 0; i < 3; ++i) (*p)[i] = in.number();
+  }
+}
+
+void put_record(const PairRecord& r, Writer& w) {
+  put_key(r.key, w);
+  w.put(static_cast<std::uint32_t>(r.phase)), w.put(r.age), w.put(r.met);
+  put_witness(r.witness, w);
   for (const double x : r.model) w.put(x);
 }
 
 bool get_record(Reader& in, PairRecord& r) {
-  r.key.shape_a = in.get<std::uint32_t>(), r.key.shape_b = in.get<std::uint32_t>();
-  r.key.patch = in.get<std::uint32_t>();
+  if (!get_key(in, r.key)) return false;
   const auto phase = in.get<std::uint32_t>();
   r.phase = static_cast<ContactPhase>(phase);
-  r.age = in.get<std::uint32_t>();
-  for (int i = 0; i < 3; ++i) r.witness.axis_A[i] = in.number();
-  r.witness.feature_a = in.get<std::int32_t>(), r.witness.feature_b = in.get<std::int32_t>();
-  for (Vec3* p : {&r.witness.point_a, &r.witness.point_b, &r.witness.step_a, &r.witness.step_b}) {
-    for (int i = 0; i < 3; ++i) (*p)[i] = in.number();
-  }
+  r.age = in.get<std::uint32_t>(), r.met = in.get<std::uint8_t>();
+  get_witness(in, r.witness);
   for (double& x : r.model) x = in.number();
-  return in.ok() && phase <= static_cast<std::uint32_t>(ContactPhase::resting) && r.key.shape_a < r.key.shape_b;
+  return in.ok() && phase <= static_cast<std::uint32_t>(ContactPhase::resting) && r.met <= 1;
+}
+
+// Sorted, and none that is a pair now.
+bool get_left(Reader& in, PairMemory& pairs) {
+  const auto count = in.get<std::uint32_t>();
+  if (!in.ok() || count > pairs.capacity()) return false;
+  const std::span<LeftPair> left = pairs.resize_left(count);
+  const auto now = pairs.records();
+  for (std::size_t i = 0, k = 0; i < left.size(); ++i) {
+    if (!get_key(in, left[i].key) || (i > 0 && !(left[i - 1].key < left[i].key))) return false;
+    while (k < now.size() && now[k].key < left[i].key) ++k;
+    if (k < now.size() && now[k].key == left[i].key) return false;
+    get_witness(in, left[i].witness);
+  }
+  return in.ok();
 }
 
 }  // namespace
@@ -89,8 +120,10 @@ std::vector<std::uint8_t> to_bytes(const State& state) {
   for (const double x : state.actuators) w.put(x);
   for (const std::uint8_t x : state.frozen) w.put(x);
   const WitnessTotals& t = state.witnesses;
-  for (const std::uint64_t n : {t.hits, t.misses, t.fallbacks, t.unknown}) w.put(n);
+  for (const std::uint64_t n : {t.hits, t.misses, t.closed_hits, t.closed_misses, t.fallbacks, t.unknown}) w.put(n);
   for (const PairRecord& r : state.pairs.records()) put_record(r, w);
+  w.put(static_cast<std::uint32_t>(state.pairs.left().size()));
+  for (const LeftPair& pair : state.pairs.left()) put_key(pair.key, w), put_witness(pair.witness, w);
   return std::move(w.bytes);
 }
 
@@ -113,11 +146,14 @@ bool from_bytes(std::span<const std::uint8_t> bytes, State& out) {
   for (double& x : state.actuators) x = in.number();
   for (std::uint8_t& x : state.frozen) x = in.get<std::uint8_t>();
   WitnessTotals& t = state.witnesses;
-  for (std::uint64_t* n : {&t.hits, &t.misses, &t.fallbacks, &t.unknown}) *n = in.get<std::uint64_t>();
+  for (std::uint64_t* n : {&t.hits, &t.misses, &t.closed_hits, &t.closed_misses, &t.fallbacks, &t.unknown}) {
+    *n = in.get<std::uint64_t>();
+  }
   state.pairs.set_size(pairs);
   for (std::uint32_t i = 0; i < pairs; ++i) {
     if (!get_record(in, state.pairs[i]) || (i > 0 && !(state.pairs[i - 1].key < state.pairs[i].key))) return false;
   }
+  if (!get_left(in, state.pairs)) return false;
   for (std::uint32_t b = 0; b < bodies; ++b) {
     if (std::abs(state.q_WB(b).squaredNorm() - 1) > 1e-6) return false;
   }

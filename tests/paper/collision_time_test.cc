@@ -8,11 +8,14 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/collide/extremal_points.h"
 #include "core/collide/feature_jet.h"
+#include "core/shape/smooth_shapes.h"
 #include "tests/paper/paper_output.h"
 #include "tests/support/motions.h"
 #include "tests/support/tolerance.h"
@@ -61,21 +64,36 @@ std::optional<Jet> turning_vertex(Random& random, double h) {
   return vertex_over_face(random, h, 10);
 }
 
-std::optional<Jet> turning_edges(Random& random, double h) {
+// Edges whose angle has a sine of at least `least` and at most `most` at both ends. volume: chi times the sine.
+std::optional<Jet> edges(Random& random, double h, double least, double most, bool volume) {
   Motion a = test::random_motion(random, 1, 10, 10), b = test::random_motion(random, 1, 10, 10);
-  const Vec3 pa = random.in_cube(0.3), pb = random.in_cube(0.3), ea = random.direction(), eb = random.direction();
-  const Vec3 n = (a.R0 * ea).cross(b.R0 * eb);
-  // Edges that come near to parallel within the step are no contact: the faces beside them are.
-  if (n.norm() < 0.3 || (a.at(h).R * ea).cross(b.at(h).R * eb).norm() < 0.3) return std::nullopt;
+  const Vec3 pa = random.in_cube(0.3), pb = random.in_cube(0.3), ea = random.direction();
+  const double apart = random.uniform(least, most);
+  const Vec3 eb = b.R0.transpose() * a.R0 * (ea + apart * ea.cross(random.direction()).normalized()).normalized();
+  const auto normal = [=](double t) { return Vec3((a.at(t).R * ea).cross(b.at(t).R * eb)); };
+  const Vec3 n = normal(0), last = normal(h);
+  // Edges that become parallel within the step are no contact: the faces beside them are.
+  if (std::min(n.norm(), last.norm()) < least || std::max(n.norm(), last.norm()) > most || n.dot(last) <= 0) {
+    return std::nullopt;
+  }
   a.c0 = b.c0 + b.R0 * pb - a.R0 * pa + random.uniform(0, 2 * h) * n.normalized();
-  const double sign = (a.R0 * ea).cross(b.R0 * eb).dot(n) < 0 ? -1 : 1;
   return if_it_touches(
       [=](double t) {
         const Frame A = a.at(t), B = b.at(t);
         const Vec3 u = A.R * ea, v = B.R * eb;
-        return edge_edge_jet(a.rates(t), A * pa, u, b.rates(t), B * pb, v, sign * u.cross(v));
+        return (volume ? edge_edge_volume_jet : edge_edge_jet)(a.rates(t), A * pa, u, b.rates(t), B * pb, v,
+                                                               u.cross(v));
       },
       h);
+}
+std::optional<Jet> turning_edges(Random& random, double h) {
+  return edges(random, h, 0.3, 1, false);
+}
+std::optional<Jet> nearly_parallel_edges(Random& random, double h) {
+  return edges(random, h, 0.03, 0.3, false);
+}
+std::optional<Jet> nearly_parallel_edges_volume(Random& random, double h) {
+  return edges(random, h, 0.03, 0.3, true);
 }
 
 // Two balls beside their bodies' centres, which turn: d = |c| - r with c between the balls' centres.
@@ -102,6 +120,41 @@ std::optional<Jet> turning_balls(Random& random, double h) {
       h);
 }
 
+std::shared_ptr<const SmoothSurface> random_ellipsoid(Random& random) {
+  const Vec3 radii(random.uniform(0.05, 0.3), random.uniform(0.05, 0.3), random.uniform(0.05, 0.3));
+  return make_ellipsoid(radii);
+}
+
+// d of an ellipsoid and another convex shape that both turn: of the extremal points at that time, found from nothing.
+std::optional<Jet> turning_pair(Random& random, double h, const Shape& shape_a, const Shape& shape_b,
+                                const std::shared_ptr<const SmoothSurface>& surface_a,
+                                const std::shared_ptr<const SmoothSurface>& surface_b) {
+  Motion a = test::random_motion(random, 1, 10, 10), b = test::random_motion(random, 1, 10, 10);
+  a.c0 = b.c0 + 2 * random.direction();
+  ExtremalSide side_a, side_b;
+  const ExtremalPair apart = extremal_points(shape_a, a.at(0), shape_b, b.at(0), 0, side_a, side_b);
+  if (!apart.has_rates()) return std::nullopt;
+  a.c0 -= (apart.d - random.uniform(0, 2 * h)) * apart.nhat_BA_W;
+  return if_it_touches(
+      [=, keep_a = surface_a, keep_b = surface_b](double t) {
+        ExtremalSide at_a, at_b;
+        const ExtremalPair pair = extremal_points(shape_a, a.at(t), shape_b, b.at(t), 0, at_a, at_b);
+        if (!pair.has_rates()) return ChiJet{0, 0, 0, false};
+        const RigidMotion A = a.rates(t), B = b.rates(t);
+        const ExtremalRates rates = extremal_rates(pair, A, B);
+        return ChiJet{pair.d, rates.d_dot, extremal_second_rate(pair, rates, A, B).at(A, B), true};
+      },
+      h);
+}
+std::optional<Jet> turning_ellipsoids(Random& random, double h) {
+  const auto sa = random_ellipsoid(random), sb = random_ellipsoid(random);
+  return turning_pair(random, h, make_smooth(sa.get()), make_smooth(sb.get()), sa, sb);
+}
+std::optional<Jet> ellipsoid_and_plane(Random& random, double h) {
+  const auto sa = random_ellipsoid(random);
+  return turning_pair(random, h, make_smooth(sa.get()), make_half_space(), sa, nullptr);
+}
+
 double by_bisection(const Jet& jet, double t1) {
   double t0 = 0;
   for (double middle = 0.5 * t1; middle > t0 && middle < t1; middle = t0 + 0.5 * (t1 - t0)) {
@@ -122,10 +175,15 @@ TEST_CASE("Baraff 1990, section 8: four methods for the time of a collision") {
     Make make;
     std::uint32_t most;  // evaluations of eq. 21 that are allowed
   };
-  constexpr std::array<Class, 4> kClasses{{{"vertex and face, not turning", falling_vertex, 1},
-                                           {"vertex and face, turning", turning_vertex, 3},
-                                           {"two edges, turning", turning_edges, 3},
-                                           {"two balls beside their centres, turning", turning_balls, 5}}};
+  constexpr std::array<Class, 8> kClasses{
+      {{"vertex and face, not turning", falling_vertex, 1},
+       {"vertex and face, turning", turning_vertex, 3},
+       {"two edges, turning", turning_edges, 3},
+       {"two edges, sine below 0.3", nearly_parallel_edges, 4},
+       {"two edges, sine below 0.3, times the sine", nearly_parallel_edges_volume, 3},
+       {"two balls beside their centres, turning", turning_balls, 5},
+       {"two ellipsoids, turning", turning_ellipsoids, 5},
+       {"ellipsoid and plane, turning", ellipsoid_and_plane, 5}}};
   auto csv = test::open_csv("collision_time.csv", "pair,step_s,method,evaluations_mean,evaluations_max,error_max_s");
   Random random(10);
   for (const Class& c : kClasses) {
@@ -147,8 +205,8 @@ TEST_CASE("Baraff 1990, section 8: four methods for the time of a collision") {
         }
       }
       for (std::size_t k = 0; k < kWays.size(); ++k) {
-        csv << c.name << ',' << h << ',' << kWays[k].name << ',' << tallies[k].sum / kPairs << ',' << tallies[k].most
-            << ',' << tallies[k].error << '\n';
+        csv << '"' << c.name << "\"," << h << ',' << kWays[k].name << ',' << tallies[k].sum / kPairs << ','
+            << tallies[k].most << ',' << tallies[k].error << '\n';
         CHECK_WITHIN(tallies[k].error, 1e-10);
       }
       CHECK(tallies[0].most <= c.most);
