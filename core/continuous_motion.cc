@@ -65,7 +65,7 @@ Vec3 rates_at(const Body& body, const Quat& q1, const Vec3& w1_W, const Quat& q)
   if (body.spherical_inertia) return w1_W;
   const Vec3 L_B = body.I_BBcm * (q1.conjugate() * w1_W);
   const Vec3 turned_B = q.conjugate() * (q1 * L_B);
-  const Vec3& top = body.axes.top_B;
+  const Vec3 top = body.axes.q_BP * Vec3::UnitZ();
   const double along = top.dot(L_B), across2 = L_B.squaredNorm() - along * along;
   const Vec3 across = turned_B - top.dot(turned_B) * top;
   const double found2 = across.squaredNorm();

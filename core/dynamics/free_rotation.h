@@ -12,13 +12,13 @@ namespace tactus {
 // and every other body of two equal moments moves exactly; others with an error of O(h^3) a step and an energy that
 // does not drift. (A predicted rate instead: a rod of 1 m by 5 mm at 100 rad/s gains energy without bound.)
 struct InertiaAxes {
-  Vec3 top_B = Vec3::UnitZ(), side_B = Vec3::UnitX();  // principal axes, unit
-  double inv_moment = 0;                               // 1/I of the motion about L [1/(kg m^2)]
-  double top = 0, side = 0;                            // 1/I of the axis less inv_moment
+  Quat q_BP = Quat::Identity();  // P: principal axes; x is the side axis, z the top axis
+  double inv_moment = 0;         // 1/I of the motion about L [1/(kg m^2)]
+  double top = 0, side = 0;      // 1/I of the axis less inv_moment
 };
 InertiaAxes inertia_axes(const Mat3& I_BBcm);
 
-// q_WB after h seconds without torque, L_W being the angular momentum [kg m^2/s].
-Quat free_rotation(const InertiaAxes& axes, const Vec3& L_W, double h, const Quat& q_WB) noexcept;
+// q_WB after h seconds without torque, L_B being the angular momentum in the body's axes at the start [kg m^2/s].
+Quat free_rotation(const InertiaAxes& axes, const Vec3& L_B, double h, const Quat& q_WB) noexcept;
 
 }  // namespace tactus

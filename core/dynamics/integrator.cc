@@ -37,10 +37,10 @@ void turn_by_momentum(const Body& body, const Vec3& torque_W, double h, BodyInde
   const Quat q0 = state.q_WB(b);
   const Mat3 R0 = q0.toRotationMatrix();
   const Vec3 w_B = R0.transpose() * state.w_WB(b);
-  const Vec3 L_W = R0 * (body.I_BBcm * w_B) + h * torque_W;
-  Quat q1 = free_rotation(body.axes, L_W, h, q0);
+  const Vec3 L_B = body.I_BBcm * w_B + h * (R0.transpose() * torque_W), L_W = R0 * L_B;
+  Quat q1 = free_rotation(body.axes, L_B, h, q0);
   if (mean_W != nullptr) {
-    const Vec3 w0_W = R0 * (body.inv_I_BBcm * (R0.transpose() * L_W));
+    const Vec3 w0_W = R0 * (body.inv_I_BBcm * L_B);
     const Vec3 lag = *mean_W - w0_W;
     q1 = rotate_by(bearable_turn(body, q1.toRotationMatrix(), L_W, h * lag, lag.norm()), q1);
   }

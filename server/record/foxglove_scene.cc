@@ -199,6 +199,17 @@ void FoxgloveScene::fill(foxglove::FrameTransforms& out, const v1::StatePacket& 
   }
 }
 
+namespace {
+
+// Turns x to the unit vector n on the shortest way.
+Eigen::Quaterniond from_x(const Eigen::Vector3d& n) {
+  const double w = std::sqrt(0.5 * (1 + std::max(-1.0, n.x())));
+  if (w < 1e-6) return {0, 0, 0, 1};
+  return Eigen::Quaterniond(w, 0, -0.5 * n.z() / w, 0.5 * n.y() / w).normalized();
+}
+
+}  // namespace
+
 void FoxgloveScene::fill_contacts(foxglove::SceneUpdate& out, const v1::StatePacket& state) const {
   foxglove::SceneEntity& entity = *out.add_entities();
   set_time(*entity.mutable_timestamp(), state.sim_time_s());
@@ -209,7 +220,7 @@ void FoxgloveScene::fill_contacts(foxglove::SceneUpdate& out, const v1::StatePac
     const Eigen::Vector3d force(state.contact(i + 6), state.contact(i + 7), state.contact(i + 8));
     const double length = std::min(arrow_max_m_, metres_per_newton_ * force.norm());
     if (!(length > 1e-6)) continue;
-    const Eigen::Quaterniond q = Eigen::Quaterniond::FromTwoVectors(Eigen::Vector3d::UnitX(), force);
+    const Eigen::Quaterniond q = from_x(force.normalized());
     foxglove::ArrowPrimitive& arrow = *entity.add_arrows();
     set_vector(*arrow.mutable_pose()->mutable_position(), static_cast<double>(state.contact(i)),
                static_cast<double>(state.contact(i + 1)), static_cast<double>(state.contact(i + 2)));

@@ -31,7 +31,7 @@ struct Rod {
     scene.add_floor();
     const Eigen::Vector2d r = lever();
     // The rod's axis, local z, points from the contact to the upper end.
-    const Quat q = Quat::FromTwoVectors(Vec3::UnitZ(), Vec3(-std::cos(angle), 0, std::sin(angle)));
+    const Quat q = test::shortest_rotation(Vec3::UnitZ(), Vec3(-std::cos(angle), 0, std::sin(angle)));
     scene.add(make_capsule(kRadius, kHalf), kMass, {q, Vec3(0, 0, -r.y())}, {Vec3::Zero(), Vec3(kSpeed, 0, 0)});
     scene.model->bodies[1].I_BBcm = Vec3(inertia(), inertia(), 1e-3 * inertia()).asDiagonal();
     scene.model->contact_model = ContactModelKind::lcp;

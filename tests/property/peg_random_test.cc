@@ -116,7 +116,7 @@ Scene spatial_case(Random& random, PegForm form, double mu) {
     const Quat roll(Eigen::AngleAxisd(random.uniform(0, 6), to.normalized()));
     const Vec3 axis = random.direction();
     const Quat slight(Eigen::AngleAxisd(random.uniform(-0.1, 0.1), axis));
-    return Quat(slight * roll * Quat::FromTwoVectors(d, to)).normalized();
+    return Quat(slight * roll * test::shortest_rotation(d, to)).normalized();
   };
   const Pose X_WA{facing(a, Vec3::UnitX()), Vec3::Zero()};
   Pose X_WB{facing(b, -Vec3::UnitX()), Vec3::Zero()};

@@ -1,7 +1,7 @@
 // Random complementarity problems of known kinds, for tests, the oracle and the benchmark.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -23,28 +23,10 @@ class Random {
     const double x = uniform(-half, half), y = uniform(-half, half), z = uniform(-half, half);
     return {x, y, z};
   }
-  Vec3 direction() {
-    for (;;) {
-      const Vec3 v = in_cube(1);
-      const double n = v.norm();
-      if (n > 0.05 && n <= 1) return v / n;
-    }
-  }
-  Quat rotation() {
-    const Vec3 axis = direction();
-    const double angle = uniform(0, 2 * M_PI);
-    return Quat(Eigen::AngleAxisd(angle, axis));
-  }
+  Vec3 direction();
+  Quat rotation();
   // Inertia of a real body of this mass and about this size [m]: box edges in any ratio up to 30, axes turned.
-  Mat3 inertia(double mass, double size) {
-    // One draw a statement: compilers evaluate arguments in different orders.
-    const double z = log_uniform(size / 30, size), y = log_uniform(size / 30, size), x = log_uniform(size / 30, size);
-    const Vec3 edge(x, y, z);
-    const Vec3 square = edge.cwiseProduct(edge);
-    const Vec3 moments = mass / 12 * Vec3(square.y() + square.z(), square.z() + square.x(), square.x() + square.y());
-    const Mat3 R = rotation().toRotationMatrix();
-    return R * moments.asDiagonal() * R.transpose();
-  }
+  Mat3 inertia(double mass, double size);
 
  private:
   std::mt19937_64 engine_;

@@ -5,29 +5,19 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 namespace tactus::test {
 
-inline double tolerance_scale() {
-  static const double scale = [] {
-    const char* text = std::getenv("TACTUS_TOL_SCALE");
-    return text ? std::atof(text) : 1.0;
-  }();
-  return scale;
-}
+double tolerance_scale();
 
 // False for a residual that is not a number.
-inline bool within(double residual, double tolerance) {
-  return tolerance_scale() > 0 && std::abs(residual) <= tolerance_scale() * tolerance;
-}
+bool within(double residual, double tolerance);
+
+// What CHECK_WITHIN does, compiled once.
+void check_within(double residual, double tolerance, const char* text, const char* file, int line);
 
 }  // namespace tactus::test
 
 // The residual must be at most the tolerance, both of one unit. Evaluates the residual once.
-#define CHECK_WITHIN(residual, tolerance)                                                      \
-  do {                                                                                         \
-    const double tactus_residual = (residual);                                                 \
-    CHECK_MESSAGE(::tactus::test::within(tactus_residual, (tolerance)),                        \
-                  #residual " is " << tactus_residual << ", tolerance " << double(tolerance)); \
-  } while (false)
+#define CHECK_WITHIN(residual, tolerance) \
+  ::tactus::test::check_within((residual), (tolerance), #residual, __FILE__, __LINE__)

@@ -178,7 +178,7 @@ void add_die(Scene& scene, const Pose& X_WB) {
     for (const double s : {-kCore, kCore}) {
       for (const double t : {-kCore, kCore}) {
         Pose X;
-        X.q = Quat::FromTwoVectors(Vec3::UnitZ(), Vec3::Unit(axis));
+        X.q = test::shortest_rotation(Vec3::UnitZ(), Vec3::Unit(axis));
         X.p[(axis + 1) % 3] = s, X.p[(axis + 2) % 3] = t;
         piece(make_capsule(kRound, kCore), X);
         if (axis == 0) piece(make_sphere(kRound), {Quat::Identity(), Vec3(kCore, s, t)});

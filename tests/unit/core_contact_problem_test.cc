@@ -3,10 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <Eigen/Dense>
-
 #include "core/contact/body_response.h"
 #include "core/dynamics/frame_jacobian.h"
+#include "tests/support/algebra.h"
 #include "tests/support/robots.h"
 
 namespace tactus {
@@ -221,7 +220,7 @@ TEST_CASE("contact problem: A of n contacts with a robot of m dofs is formed in 
       }
     }
     REQUIRE(contacts.size() > links);
-    const Eigen::MatrixXd dense = J * M.ldlt().solve(J.transpose());
+    const Eigen::MatrixXd dense = J * test::solve_ldlt(M, J.transpose());
     CHECK((A - dense).norm() <= 1e-9 * dense.norm());
   }
   CHECK(numbers[1] == 2 * numbers[0]);

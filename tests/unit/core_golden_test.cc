@@ -46,9 +46,9 @@ struct Golden {
 };
 
 constexpr Golden kGolden[] = {
-    {"tumble", tumble, ContactModelKind::penalty, Integrator::semi_implicit_euler, 1500, 0xf4b5e834b89d1055ULL},
+    {"tumble", tumble, ContactModelKind::penalty, Integrator::semi_implicit_euler, 1500, 0xf5e6eafb1a791bd6ULL},
     {"tumble", tumble, ContactModelKind::penalty, Integrator::rk4, 1500, 0x98b8fc962fa7afcfULL},
-    {"tumble", tumble, ContactModelKind::deepest, Integrator::semi_implicit_euler, 1500, 0x20958bf5fcb0adabULL},
+    {"tumble", tumble, ContactModelKind::deepest, Integrator::semi_implicit_euler, 1500, 0x04be5eab18fe3a4fULL},
     {"standing", standing, ContactModelKind::penalty, Integrator::semi_implicit_euler, 1000, 0x429ad676ea14423aULL},
     {"standing", standing, ContactModelKind::deepest, Integrator::semi_implicit_euler, 1000, 0xcf342d1f800e55a3ULL},
 };

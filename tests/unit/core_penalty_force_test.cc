@@ -2,10 +2,10 @@
 // eigenvalues that it must bound.
 #include "core/contact/penalty_force.h"
 
-#include <Eigen/Eigenvalues>
 #include <limits>
 #include <vector>
 
+#include "tests/support/algebra.h"
 #include "tests/support/scenes.h"
 #include "tests/support/tolerance.h"
 
@@ -222,8 +222,7 @@ TEST_CASE("gain law: for one body its bound holds the true largest eigenvalue, a
     CHECK_WITHIN(bench.c.kv * h * L / gains.explicit_beta - 1, 1e-12);
     const Matrix K = springs_of(bench.points, nhat, x).stiffness();
     const Matrix M = mass_matrix(scene.model->bodies[1], state.q_WB(1).toRotationMatrix());
-    const double lambda =
-        Eigen::GeneralizedSelfAdjointEigenSolver<Matrix>(K, M, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff();
+    const double lambda = test::generalised_eigenvalues(K, M).maxCoeff();
     CHECK_MESSAGE(L >= lambda * (1 - 1e-9), "bound " << L << ", eigenvalue " << lambda);
     worst = std::max(worst, L / lambda);
     tightest = std::min(tightest, L / lambda);
@@ -291,17 +290,16 @@ TEST_CASE("gain law: chains and nets of any masses stay within alpha, and semi-i
     Gains gains;
     if (trial % 2) gains.explicit_alpha = 1, gains.explicit_beta = 1.45;
     const Net net = random_net(random, gains);
-    const double lambda =
-        Eigen::GeneralizedSelfAdjointEigenSolver<Matrix>(net.A, net.M, Eigen::EigenvaluesOnly).eigenvalues().maxCoeff();
+    const double lambda = test::generalised_eigenvalues(net.A, net.M).maxCoeff();
     worst = std::max(worst, lambda * net.h * net.h / gains.explicit_alpha);
     // v' = v - h M^-1 (A x + B v); x' = x + h v'. Lengths in units of h: x = h y.
     const auto n = net.M.rows();
-    const Eigen::LDLT<Matrix> inverse(net.M);
-    const Matrix stiff = net.h * net.h * inverse.solve(net.A), damp = net.h * inverse.solve(net.B);
+    const Matrix stiff = net.h * net.h * test::solve_ldlt(net.M, net.A);
+    const Matrix damp = net.h * test::solve_ldlt(net.M, net.B);
     Matrix step(2 * n, 2 * n);
     step << Matrix::Identity(n, n) - stiff, Matrix::Identity(n, n) - damp, -stiff, Matrix::Identity(n, n) - damp;
     // Two equal eigenvalues 1 (free motion) cost half the digits.
-    const double r = Eigen::EigenSolver<Matrix>(step, false).eigenvalues().cwiseAbs().maxCoeff();
+    const double r = test::spectral_radius(step);
     radius = std::max(radius, r);
   }
   MESSAGE("largest eigenvalue / its limit: " << worst << "; spectral radius: " << radius);

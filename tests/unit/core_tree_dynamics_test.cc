@@ -1,8 +1,6 @@
 // Equations of motion of random trees: RNEA, CRBA with the sparse factor, and ABA are three ways to the same thing, and
 // each term is what its definition says.
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
-
+#include "tests/support/algebra.h"
 #include "tests/support/robots.h"
 #include "tests/support/tolerance.h"
 
@@ -33,8 +31,8 @@ void set_moving_carrier(RobotBench& bench, Random& random) {
 double condition_number(const Matrix& M) {
   const Vector scale = M.diagonal().cwiseSqrt().cwiseInverse();
   const Matrix scaled = scale.asDiagonal() * M * scale.asDiagonal();
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(scaled, Eigen::EigenvaluesOnly);
-  return eigen.eigenvalues().maxCoeff() / eigen.eigenvalues().minCoeff();
+  const Vector eigenvalues = test::symmetric_eigenvalues(scaled);
+  return eigenvalues.maxCoeff() / eigenvalues.minCoeff();
 }
 
 // Forces to 1e-10 always; accelerations to 1e-10 or, where M's condition number is over 1e6 (up to 3e7 in these random
@@ -115,7 +113,7 @@ TEST_CASE("tree: M is sum J^T I J of the links plus the armatures, symmetric and
     if (n == 0) return;
     CHECK_WITHIN((M - sum).cwiseAbs().maxCoeff() / sum.cwiseAbs().maxCoeff(), 1e-9);
     CHECK(M == M.transpose());
-    CHECK(Eigen::LLT<Matrix>(M).info() == Eigen::Success);
+    CHECK(test::is_positive_definite(M));
   });
 }
 

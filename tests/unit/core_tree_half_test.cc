@@ -1,6 +1,5 @@
 // The sparse factor M = L^T L, half velocities u = L v and half responses Y = L^-T J^T.
-#include <Eigen/Cholesky>
-
+#include "tests/support/algebra.h"
 #include "tests/support/alloc_guard.h"
 #include "tests/support/robots.h"
 #include "tests/support/tolerance.h"
@@ -68,7 +67,7 @@ TEST_CASE("tree: Y^T Y is J M^-1 J^T, Y^T u is the point's velocity, and Y p is 
     if (bench.n() == 0) return;  // nothing moves
     Tree& tree = *bench.tree;
     REQUIRE(tree.factor(nullptr));
-    const Eigen::LLT<Matrix> M(bench.mass());
+    const Matrix M = bench.mass();
     Vector u = bench.v();
     tree.to_half(u.data());
     for (std::uint32_t link = 0; link < tree.link_count(); ++link) {
@@ -80,7 +79,7 @@ TEST_CASE("tree: Y^T Y is J M^-1 J^T, Y^T u is the point's velocity, and Y p is 
       std::vector<double> rows(6 * tree.reach(link).size());
       tree.half_response(link, p_W, E, rows.data());
       const Matrix Y = spread(bench, link, rows, 6);
-      const Matrix mobility = J * M.solve(J.transpose());
+      const Matrix mobility = J * test::solve_llt(M, J.transpose());
       const double scale = std::max(mobility.cwiseAbs().maxCoeff(), 1e-9);
       CHECK_WITHIN((Y.transpose() * Y - mobility).cwiseAbs().maxCoeff() / scale, 1e-10);
       const Vector twist = J * bench.v();

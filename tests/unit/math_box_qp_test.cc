@@ -1,7 +1,7 @@
 // The convex program gives the answers of the complementarity solvers, and of enumeration.
 #include <doctest/doctest.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <limits>
 #include <vector>
 
