@@ -144,7 +144,7 @@ std::string text(double x) {
   return {buffer.data(), end};
 }
 std::string text(const Vec3& p) {
-  return "(" + text(p.x()) + ", " + text(p.y()) + ", " + text(p.z()) + ")";
+  return std::string("(").append(text(p.x())) + ", " + text(p.y()) + ", " + text(p.z()) + ")";
 }
 
 }  // namespace

@@ -86,7 +86,8 @@ bool WebFiles::load(const std::string& folder) {
     std::ifstream in(it->path(), std::ios::binary);
     WebFile file;
     file.bytes.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-    std::string path = "/" + it->path().lexically_relative(folder).generic_string();
+    std::string path(1, '/');
+    path += it->path().lexically_relative(folder).generic_string();
     file.is_gzip = path.ends_with(".gz");
     file.type = type_of(file.is_gzip ? path.substr(0, path.size() - 3) : path);
     file.etag = etag_of(file.bytes);

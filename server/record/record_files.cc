@@ -41,7 +41,9 @@ void OutFile::create(const std::string& folder, const std::string& stem, bool wh
   std::filesystem::create_directories(folder, problem);
   if (problem) return fail("the folder cannot be made", problem.value());
   for (int i = 1; i <= kNamesTried && descriptor_ < 0; ++i) {
-    path_ = folder + "/" + stem + (i > 1 ? "-" + std::to_string(i) : "") + ".mcap";
+    path_ = folder + "/" + stem;
+    if (i > 1) path_.append("-").append(std::to_string(i));
+    path_ += ".mcap";
     part_ = whole ? path_ + ".part" : std::string();
     if (whole && access(path_.c_str(), F_OK) == 0) continue;
     descriptor_ = open((whole ? part_ : path_).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

@@ -148,7 +148,7 @@ TEST_CASE("Survey, Figure 3: a stack that leans evenly breaks where the mass abo
       const double a = found.acceleration[c];
       csv << shift << ',' << c << ',' << ends(bricks, c / 2)[static_cast<std::size_t>(c % 2)] << ',' << found.force[c]
           << ',' << a << '\n';
-      if (a > 1e-6) which += " " + std::to_string(c / 2) + (c % 2 == 0 ? "-" : "+");
+      if (a > 1e-6) which.append(" ").append(std::to_string(c / 2)).append(c % 2 == 0 ? "-" : "+");
       CHECK_WITHIN(a - truth[c], 1e-7);
     }
     MESSAGE("shift " << shift << " m: breaks at" << (which.empty() ? " none" : which));

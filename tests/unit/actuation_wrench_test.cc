@@ -19,7 +19,7 @@ struct Bench {
   Bench() {
     for (int i = 0; i < 2; ++i) {
       Body body;
-      body.name = i == 0 ? "a" : "b";
+      body.name = std::string(1, i == 0 ? 'a' : 'b');
       body.mass = 2;
       body.I_BBcm = Mat3::Identity();
       body.p_BBcm = Vec3(0.1, 0, 0);

@@ -76,8 +76,10 @@ TEST_CASE("scene smooth: every kind loads, is owned by the model and is stepped"
 TEST_CASE("scene smooth: splines of two and of three ways") {
   const auto load = [](const std::vector<Vec3>& control, const std::string& grid) {
     std::string points;
-    for (const Vec3& p : control)
-      points += "[" + std::to_string(p.x()) + ", " + std::to_string(p.y()) + ", " + std::to_string(p.z()) + "], ";
+    for (const Vec3& p : control) {
+      points.append("[").append(std::to_string(p.x())).append(", ").append(std::to_string(p.y()));
+      points.append(", ").append(std::to_string(p.z())).append("], ");
+    }
     return parse_scene(scene("kind = \"spline\"\ncontrol_points_m = [" + points + "]\ncontrol_grid = " + grid),
                        "f.toml", {});
   };

@@ -51,12 +51,13 @@ TEST_CASE("links over fixed joints become one body with the inertia of all") {
     const Vec3 offset = random.in_cube(1), angles = random.in_cube(3), centre = random.in_cube(0.3),
                turn = random.in_cube(3);
     const Vec3 moments = Vec3(2, 3, 4) + random.in_cube(0.4);
-    const std::string name = "l" + std::to_string(i), above = "l" + std::to_string(i - 1);
+    const std::string name = std::string(1, 'l') + std::to_string(i),
+                      above = std::string(1, 'l') + std::to_string(i - 1);
     char diagonal[160];
     std::snprintf(diagonal, sizeof diagonal, "ixx=\"%.17g\" iyy=\"%.17g\" izz=\"%.17g\"", moments.x(), moments.y(),
                   moments.z());
     text += link(name, inertial(i, "xyz=\"" + xyz(centre) + "\" rpy=\"" + xyz(turn) + "\"", diagonal));
-    text += joint("j" + std::to_string(i), "fixed", above, name,
+    text += joint(std::string(1, 'j') + std::to_string(i), "fixed", above, name,
                   "<origin xyz=\"" + xyz(offset) + "\" rpy=\"" + xyz(angles) + "\"/><axis xyz=\"0 0 0\"/>");
     p += R * offset;
     R = R * rpy(angles);

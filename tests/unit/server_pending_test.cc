@@ -25,7 +25,7 @@ struct Bench {
   Bench() {
     for (std::uint32_t i = 0; i < kBodies; ++i) {
       Body body;
-      body.name = "b" + std::to_string(i);
+      body.name = std::string(1, 'b') + std::to_string(i);
       body.mass = 1;
       body.I_BBcm = Mat3::Identity();
       body.force_limit = 100;
