@@ -205,9 +205,17 @@ TEST_CASE("IV-C: a pile of all closed real meshes comes to rest between walls") 
   MeshLibrary library({}, {});
   const auto meshes = test::closed_meshes(library, 0.25);
   if (meshes.empty()) return;
-  std::vector<double> energies{check_pile(meshes, 16, "all", 1).energy};
-  for (const std::uint64_t seed : {2u, 3u, 4u})
-    energies.push_back(check_pile(meshes, 16, "all, seed " + std::to_string(seed), seed).energy);
+  std::vector<double> depths, energies;
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    const std::string name = seed == 1 ? "all" : "all, seed " + std::to_string(seed);
+    const Rest rest = run_pile(meshes, 16, name, seed);
+    write_row(name, 16, rest);
+    depths.push_back(rest.depth), energies.push_back(rest.energy);
+    CHECK(rest.depth < 5e-3);
+  }
+  CHECK(median(depths) < 0.3e-3);
+  // A jam, as above: 1 of 14 seeds (seed 2, 1.1 mm; the others 0.02 to 0.1 mm).
+  CHECK(std::count_if(depths.begin(), depths.end(), [](double d) { return d > 1e-3; }) <= 1);
   CHECK(median(energies) < 0.05);
   CHECK(std::count_if(energies.begin(), energies.end(), [](double e) { return e > 0.5; }) <= 1);
   CHECK(*std::max_element(energies.begin(), energies.end()) <
