@@ -20,8 +20,8 @@ class ForceLaw {
 };
 
 // v' = v + h (g + M^-1 F), q' = q + h v'. Angular momentum is advanced exactly (L' = L + h tau) and turned back into w
-// at the new orientation, with the midpoint rate for the rotation: torque-free tumbling conserves L to rounding and
-// energy to O(h^2). O(bodies).
+// at the new orientation, which free_rotation() gives: torque-free tumbling conserves L to rounding, and energy exactly
+// where two moments are equal, otherwise without drift. O(bodies).
 void semi_implicit_euler(const Model& model, const Parameters& parameters, const Kinematics& kinematics, double t,
                          double h, const SpatialForce* F_Bcm_W, State& state) noexcept;
 
