@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "core/collide/narrow_core.h"
+#include "core/collide/thickness.h"
 
 namespace tactus {
 
@@ -12,38 +11,6 @@ namespace {
 
 constexpr double kSlack = 1e-3;    // of the smaller shape: overlap at a touch
 constexpr double kDeepest = 0.25;  // of the smaller shape's half thickness: overlap of what touches already
-
-bool is_swept(const Shape& shape) noexcept {
-  return shape.kind != ShapeKind::mesh && shape.kind != ShapeKind::smooth;
-}
-
-// Half of its width where it is thinnest: of hulls, between a face and what lies opposite.
-double thickness_of(const Shape& shape) {
-  if (shape.kind == ShapeKind::half_space) return std::numeric_limits<double>::infinity();
-  if (!is_swept(shape)) return 0;
-  if (shape.kind != ShapeKind::convex) return smallest_size(shape);
-  double width = std::numeric_limits<double>::infinity();
-  for (const ConvexHull::Face& face : shape.hull->faces) {
-    width = std::min(width, face.offset - face.nhat.dot(support(shape, -face.nhat)));
-  }
-  return 0.5 * width;
-}
-
-// No point of the shape is farther from the mass centre.
-double radius_of(const ShapeInstance& s) {
-  if (s.shape.kind == ShapeKind::half_space || !is_swept(s.shape)) return 0;
-  const double along_z = s.shape.half_length + (s.shape.kind == ShapeKind::capsule ? s.shape.radius : 0);
-  switch (s.shape.kind) {
-    case ShapeKind::box:
-      return s.X_BcmS.p.norm() + s.shape.half_S.norm();
-    case ShapeKind::convex:
-      return s.X_BcmS.p.norm() + s.shape.hull->radius;
-    case ShapeKind::cylinder:
-      return s.X_BcmS.p.norm() + std::sqrt(along_z * along_z + s.shape.radius * s.shape.radius);
-    default:
-      return s.X_BcmS.p.norm() + std::max(along_z, s.shape.radius);
-  }
-}
 
 // The rotation vector from R0 to q1, of the turn nearest to `about` [rad]: beyond half a turn only the rate can tell.
 Vec3 turn_between(const Mat3& R0, const Quat& q1, const Vec3& about) noexcept {
@@ -85,8 +52,8 @@ ContinuousMotion::ContinuousMotion(const Model& model) : motions_(model.bodies.s
   }
   meetings_.resize(bodies_.size());
   for (const ShapeInstance& s : model.shapes) {
-    radii_.push_back(radius_of(s));
-    thickness_.push_back(thickness_of(s.shape));
+    radii_.push_back(radius_about(s.shape, s.X_BcmS.inverse().p));
+    thickness_.push_back(half_thickness(s.shape));
   }
 }
 
@@ -116,7 +83,8 @@ SweptShape ContinuousMotion::swept(const Model& model, const Kinematics& start, 
 bool ContinuousMotion::may_meet(const Model& model, const Kinematics& start, std::uint32_t a,
                                 std::uint32_t b) const noexcept {
   const ShapeInstance &x = model.shapes[a], &y = model.shapes[b];
-  if (x.body == y.body || (x.group & y.mask) == 0 || (y.group & x.mask) == 0 || !is_swept(y.shape)) return false;
+  if (x.body == y.body || (x.group & y.mask) == 0 || (y.group & x.mask) == 0) return false;
+  if (!is_swept_pair(x.shape, y.shape)) return false;
   const std::pair<BodyIndex, BodyIndex> bodies = std::minmax(x.body, y.body);
   if (std::binary_search(model.no_collision.begin(), model.no_collision.end(), bodies)) return false;
   const Motion &ma = motions_[x.body], &mb = motions_[y.body];
@@ -136,18 +104,27 @@ bool ContinuousMotion::may_meet(const Model& model, const Kinematics& start, std
          ((from.cwiseMax(to).array() + r) >= box.lo.array()).all();
 }
 
-ContinuousMotion::Meeting ContinuousMotion::first_meeting(const Model& model, const Kinematics& start,
-                                                          BodyIndex body) const noexcept {
+// Of two shapes, one of which belongs to a continuous body.
+SweptTouch ContinuousMotion::touch(const SweptShape& a, const SweptShape& b, double size, double until) noexcept {
+  const double slack = kSlack * size, deepest = kDeepest * size;
+  const bool mesh_a = a.shape.kind == ShapeKind::mesh, mesh_b = b.shape.kind == ShapeKind::mesh;
+  if (mesh_b) return mesh_sweep_.first_touch(a, b, slack, deepest, until);
+  if (mesh_a && b.shape.kind != ShapeKind::half_space) return mesh_sweep_.first_touch(b, a, slack, deepest, until);
+  return first_touch(a, b, slack, deepest, until);
+}
+
+ContinuousMotion::Meeting ContinuousMotion::first_meeting(const Model& model, const Kinematics& start, BodyIndex body,
+                                                          std::uint32_t& unknown) noexcept {
   Meeting first;
   const Body& moving = model.bodies[body];
   for (std::uint32_t a = moving.first_shape; a < moving.first_shape + moving.shape_count; ++a) {
-    if (!is_swept(model.shapes[a].shape)) continue;
     const SweptShape swept_a = swept(model, start, a);
     for (std::uint32_t b = 0; b < model.shapes.size(); ++b) {
       if (!may_meet(model, start, a, b)) continue;
       const double size = std::min(thickness_[a], thickness_[b]);
-      const SweptTouch touch = first_touch(swept_a, swept(model, start, b), kSlack * size, kDeepest * size);
-      if (touch.found && touch.t < first.t) first = {touch.t, model.shapes[b].body};
+      const SweptTouch found = touch(swept_a, swept(model, start, b), size, first.t);
+      unknown += found.unknown;
+      if (found.found && found.t < first.t) first = {found.t, model.shapes[b].body};
     }
   }
   return first;
@@ -181,15 +158,15 @@ void ContinuousMotion::put_back(const Model& model, const Parameters& parameters
   state.set_velocity(body, v + ((then < 0 ? -speed : speed) - fall) * down, state.w_WB(body));
 }
 
-std::uint32_t ContinuousMotion::stop(const Model& model, const Parameters& parameters, const Kinematics& start,
-                                     double h, State& state) noexcept {
+ContinuousStops ContinuousMotion::stop(const Model& model, const Parameters& parameters, const Kinematics& start,
+                                       double h, State& state) noexcept {
   find_motions(model, start, h, state);
-  std::uint32_t stopped = 0;
-  for (; stopped < bodies_.size(); ++stopped) {
+  ContinuousStops out;
+  for (; out.bodies < bodies_.size(); ++out.bodies) {
     std::size_t first = bodies_.size();
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       Meeting& next = meetings_[i];
-      next = motions_[bodies_[i]].stopped < 1 ? Meeting{} : first_meeting(model, start, bodies_[i]);
+      next = motions_[bodies_[i]].stopped < 1 ? Meeting{} : first_meeting(model, start, bodies_[i], out.unknown);
       if (next.other != kNoBody && (first == bodies_.size() || next.t < meetings_[first].t)) first = i;
     }
     if (first == bodies_.size()) break;
@@ -197,7 +174,7 @@ std::uint32_t ContinuousMotion::stop(const Model& model, const Parameters& param
     put_back(model, parameters, start, h, bodies_[first], meetings_[first], state);
     motions_[bodies_[first]].stopped = meetings_[first].t;
   }
-  return stopped;
+  return out;
 }
 
 }  // namespace tactus

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/collide/swept_pair.h"
+#include "core/collide/swept_mesh.h"
 #include "core/dynamics/kinematics.h"
 
 namespace tactus {
@@ -18,16 +18,21 @@ namespace tactus {
 // Velocity is kept, so momentum is; but what gravity gave on the way that is taken back is taken back from the velocity
 // along gravity, so that kinetic plus potential energy is what it was. The rest of the step is lost to the body: one
 // step at most for a collision. Two continuous bodies that meet are both put back to the time when they met; of others,
-// which went on, it keeps its pose relative to the one that it touched. Links of robots and other bodies may be met;
-// meshes and smooth shapes are not looked at.
+// which went on, it keeps its pose relative to the one that it touched. Links of robots and other bodies may be met.
+// Pairs that the narrow phase does not know are not looked at either: smooth shapes and meshes.
+struct ContinuousStops {
+  std::uint32_t bodies = 0;   // that were put back
+  std::uint32_t unknown = 0;  // looks that told nothing, see SweptTouch; pairs are looked at anew after each stop
+};
+
 class ContinuousMotion {
  public:
   explicit ContinuousMotion(const Model& model);
   [[nodiscard]] static bool is_needed(const Model& model) noexcept;
-  // start: of the step's begin; state: of its end. Returns how many bodies were stopped. O(continuous shapes * shapes)
-  // for the boxes, more for what is near. Allocates nothing.
-  std::uint32_t stop(const Model& model, const Parameters& parameters, const Kinematics& start, double h,
-                     State& state) noexcept;
+  // start: of the step's begin; state: of its end. O(continuous shapes * shapes) for the boxes, more for what is near.
+  // Allocates nothing.
+  ContinuousStops stop(const Model& model, const Parameters& parameters, const Kinematics& start, double h,
+                       State& state) noexcept;
 
  private:
   struct Motion {  // of a body over the step
@@ -43,7 +48,8 @@ class ContinuousMotion {
   [[nodiscard]] SweptShape swept(const Model& model, const Kinematics& start, std::uint32_t shape) const noexcept;
   [[nodiscard]] bool may_meet(const Model& model, const Kinematics& start, std::uint32_t a,
                               std::uint32_t b) const noexcept;
-  [[nodiscard]] Meeting first_meeting(const Model& model, const Kinematics& start, BodyIndex body) const noexcept;
+  SweptTouch touch(const SweptShape& a, const SweptShape& b, double size, double until) noexcept;
+  Meeting first_meeting(const Model& model, const Kinematics& start, BodyIndex body, std::uint32_t& unknown) noexcept;
   void put_back(const Model& model, const Parameters& parameters, const Kinematics& start, double h, BodyIndex body,
                 const Meeting& meeting, State& state) const noexcept;
 
@@ -51,6 +57,7 @@ class ContinuousMotion {
   std::vector<Motion> motions_;    // per body
   std::vector<double> radii_;      // per shape, about its body's mass centre
   std::vector<double> thickness_;  // per shape: half of its least width
+  MeshSweep mesh_sweep_;
   std::vector<Meeting> meetings_;  // per continuous body
 };
 

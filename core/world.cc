@@ -181,7 +181,11 @@ StepReport World::step() noexcept {
   report.pairs_dropped = found.pairs_dropped;
   report.depth_max = found.depth_max;
   report.witnesses = found.witnesses;
-  if (continuous_) report.continuous_stops = continuous_->stop(*model_, parameters_, kinematics_, h(), state_);
+  if (continuous_) {
+    const ContinuousStops stops = continuous_->stop(*model_, parameters_, kinematics_, h(), state_);
+    report.continuous_stops = stops.bodies;
+    report.continuous_unknown = stops.unknown;
+  }
   if (contact_model_->features() != nullptr) publish_features();
   finish(report);
   measure(contacts_);

@@ -14,8 +14,8 @@ struct Separation {
   double apart = 0;         // of the cores (a sphere's is its centre, a capsule's its segment) [m]
 };
 
-// Gap along the unit n_W, from b into a; negative: overlap along it. O(vertices). Not for meshes; a half-space only
-// along its own normal.
+// Gap along the unit n_W, from b into a; negative: overlap along it. O(vertices); a half-space only along its
+// own normal.
 double gap_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept;
 
 // The least distance and its direction, by Gilbert, Johnson and Keerthi; half-spaces in closed form, of one at most.

@@ -51,6 +51,7 @@ struct StepReport {
   double depth_max = 0;                      // [m]
   WitnessCounts witnesses;                   // of this step's narrow phase; their sums are State::witnesses
   std::uint32_t continuous_stops = 0;        // continuous bodies that were put back to a touch (continuous_motion.h)
+  std::uint32_t continuous_unknown = 0;      // looks at their ways that told nothing
   ExactReport exact;
 };
 

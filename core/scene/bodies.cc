@@ -160,11 +160,6 @@ BodySpec read_body(StrictTable& table, const SceneBuilder& builder, bool named) 
     table.fail("continuous", "found true in a body that is not free, expected mode = \"free\"");
   const Surface surface = read_surface(table, builder, {});
   for (auto& shape : table.tables("shape")) body.shapes.push_back(read_shape(shape, builder, surface));
-  for (const ShapeSpec& s : body.shapes) {
-    if (body.continuous && (s.shape.kind == ShapeKind::mesh || s.shape.kind == ShapeKind::smooth))
-      table.fail("continuous", std::string("found true in a body with a ") + to_string(s.shape.kind) +
-                                   " shape, expected spheres, boxes, capsules, cylinders or convex shapes");
-  }
   table.finish();
   return body;
 }

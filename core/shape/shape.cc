@@ -6,6 +6,7 @@
 #include "core/shape/convex_hull.h"
 #include "core/shape/smooth_surface.h"
 #include "core/shape/triangle_mesh.h"
+#include "core/shape/triangle_tree.h"
 
 namespace tactus {
 
@@ -138,11 +139,12 @@ Vec3 support(const Shape& shape, const Vec3& d_S) noexcept {
       return hull_support(*shape.hull, d_S);
     case ShapeKind::smooth:
       return shape.smooth->support(d_S);
-    case ShapeKind::half_space:
     case ShapeKind::mesh:
+      return farthest_vertex(*shape.mesh, d_S);
+    case ShapeKind::half_space:
       break;
   }
-  TACTUS_ASSERT(!"support of a half-space or a mesh");
+  TACTUS_ASSERT(!"support of a half-space");
   return Vec3::Zero();
 }
 

@@ -234,6 +234,34 @@ MeshClosest closest_on_triangles(const TriangleMesh& mesh, const std::uint32_t* 
   return finish(mesh, nearest, p_S);
 }
 
+Vec3 farthest_vertex(const TriangleMesh& mesh, const Vec3& d_S) noexcept {
+  const BoxTree& tree = mesh.tree->vertices;
+  const auto most = [&](const BoxTree::Node& node) {
+    return node.lo.cwiseProduct(d_S).cwiseMax(node.hi.cwiseProduct(d_S)).sum();
+  };
+  std::uint32_t stack[kBoxTreeStack], best = 0;
+  double height = -std::numeric_limits<double>::infinity();
+  int size = 0;
+  stack[size++] = 0;
+  while (size > 0) {
+    const std::uint32_t at = stack[--size];
+    const BoxTree::Node& node = tree.nodes[at];
+    if (most(node) <= height) continue;
+    if (node.count == 0) {
+      const std::uint32_t left = at + 1, right = node.first;
+      const bool left_first = most(tree.nodes[left]) >= most(tree.nodes[right]);
+      stack[size++] = left_first ? right : left;
+      stack[size++] = left_first ? left : right;
+      continue;
+    }
+    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
+      const double along = mesh.vertices[tree.items[i]].dot(d_S);
+      if (along > height) height = along, best = tree.items[i];
+    }
+  }
+  return mesh.vertices[best];
+}
+
 Vec3 closest_on_triangle(const TriangleMesh& mesh, std::uint32_t triangle, const Vec3& p_S) noexcept {
   const TriangleMesh::Triangle& v = mesh.triangles[triangle];
   return closest_feature(mesh.vertices[v[0]], mesh.vertices[v[1]], mesh.vertices[v[2]], p_S).p;

@@ -62,6 +62,9 @@ MeshClosest closest_on_triangles(const TriangleMesh& mesh, const std::uint32_t* 
 // Nearest point of one triangle. O(1).
 Vec3 closest_on_triangle(const TriangleMesh& mesh, std::uint32_t triangle, const Vec3& p_S) noexcept;
 
+// The vertex farthest along d_S (need not be unit). O(lg n) expected.
+Vec3 farthest_vertex(const TriangleMesh& mesh, const Vec3& d_S) noexcept;
+
 // Calls visit(item) for the items whose leaf's box passes keep(lo, hi).
 template <typename Keep, typename Visit>
 void visit_boxes(const BoxTree& tree, const Keep& keep, const Visit& visit) {

@@ -76,6 +76,7 @@ std::string result_json(const SimLabel& label, const World& world, const SimResu
                        ", \"fallbacks\": " + std::to_string(w.fallbacks) +
                        ", \"unknown\": " + std::to_string(w.unknown) + "}");
   add("continuous_stops", std::to_string(r.continuous_stops));
+  add("continuous_unknown", std::to_string(r.continuous_unknown));
   add("state_hash", json_text(hash));
   return out + (pretty ? "\n}\n" : "}\n");
 }

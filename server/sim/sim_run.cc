@@ -39,6 +39,7 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
     result.bodies_frozen += report.bodies_frozen;
     result.witnesses += report.witnesses;
     result.continuous_stops += report.continuous_stops;
+    result.continuous_unknown += report.continuous_unknown;
     if (i >= settled) {
       result.penetration_mean += report.depth_max;
       result.penetration_max = std::max(result.penetration_max, report.depth_max);

@@ -1,0 +1,64 @@
+// Surfaces that are not convex, and bowls. Between such a pair there need not be a plane, so a gap along one direction
+// proves nothing: the distance itself is followed, which shrinks no faster than the bodies' points move. It costs more
+// looks than a plane does (each leaves the part 1 - cos of the angle between the way and the normal), and a search from
+// nothing at each; what balls around both prove needs none.
+#include "core/collide/sweep.h"
+#include "core/shape/smooth_surface.h"
+
+namespace tactus {
+
+namespace {
+
+// Between balls around both; of a bowl's solid there is none.
+double gap_of_balls(const Sweep& s) noexcept {
+  for (const Shape* shape : {&s.a.shape, &s.b.shape}) {
+    if (shape->kind == ShapeKind::smooth && shape->smooth->cavity()) return 0;
+  }
+  const Vec3 a = s.a.centre_W + std::min(s.t, s.a.stopped) * s.a.travel_W;
+  const Vec3 b = s.b.centre_W + std::min(s.t, s.b.stopped) * s.b.travel_W;
+  return (a - b).norm() - s.a.radius - s.b.radius;
+}
+
+// Does the place where they touch at t = 0 open, by its two points and its normal?
+bool opens(const Sweep& s, const ExtremalPair& pair) noexcept {
+  const Frame X_WA1 = s.a.at(1), X_WB1 = s.b.at(1);
+  const Vec3 pa = X_WA1 * s.X_WA.to_local(pair.pa_W), pb = X_WB1 * s.X_WB.to_local(pair.pb_W);
+  return (X_WB1.R * (s.X_WB.R.transpose() * pair.nhat_BA_W)).dot(pa - pb) >= pair.d;
+}
+
+}  // namespace
+
+bool is_folded(const Shape& shape) noexcept {
+  return shape.kind == ShapeKind::smooth && !shape.smooth->convex();
+}
+
+SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double slack, double deepest,
+                              double until) noexcept {
+  Sweep s(a, b, until);
+  SweptTouch out;
+  ExtremalSide side_a, side_b;
+  for (double limit = slack; out.looks < kSweepLooks; ++out.looks) {
+    s.look();
+    double gap = gap_of_balls(s);
+    if (gap <= slack) {
+      const ExtremalPair pair = extremal_points(a.shape, s.X_WA, b.shape, s.X_WB, 0, side_a, side_b);
+      if (!pair.known()) {
+        ++out.unknown;
+        if (s.t == 0) return out;
+        break;
+      }
+      gap = pair.d;
+      if (s.t == 0 && gap <= kSweepNear * slack) {
+        limit = std::max(deepest, -gap);
+        if (-gap >= deepest && opens(s, pair)) return out;
+      }
+    }
+    if (gap + limit <= kSweepNear * slack) break;
+    if (!s.advance(gap + limit, s.fastest())) return out;
+  }
+  out.found = true;
+  out.t = s.t;
+  return out;
+}
+
+}  // namespace tactus
