@@ -173,14 +173,18 @@ struct MeshSweep::Part {
   Shape shape, solid;
   SweptShape swept;
   const SweptFacet* facet;  // null: convex
+  const TriangleMesh* mesh;
+  std::uint32_t triangle;
 
-  Part(const SweptShape& s, std::uint32_t triangle, double depth, SweptFacet& room) noexcept
+  Part(const SweptShape& s, std::uint32_t item, double depth, SweptFacet& room) noexcept
       : shape(s.shape),
         solid(s.shape),
         swept{shape, s.X_WS, s.centre_W, s.travel_W, s.turn_W, s.radius, s.stopped},
-        facet(s.shape.kind == ShapeKind::mesh ? &room : nullptr) {
+        facet(s.shape.kind == ShapeKind::mesh ? &room : nullptr),
+        mesh(s.shape.mesh),
+        triangle(item) {
     if (facet == nullptr) return;
-    room.set(*s.shape.mesh, triangle, depth);
+    room.set(*s.shape.mesh, item, depth);
     shape = make_convex(&room.flat());
     solid = make_convex(&room.solid());
     swept.radius = 0;
@@ -190,6 +194,20 @@ struct MeshSweep::Part {
   Part& operator=(const Part&) = delete;
 
   [[nodiscard]] Vec3 outward(const Frame& X_WS) const noexcept { return X_WS.R * facet->nhat_S(); }
+  // Does the solid around it, too, reach no farther along d than the triangle? Not where it goes on there: an edge
+  // between two triangles of one face stops nothing across it.
+  [[nodiscard]] bool reaches(const Vec3& d_S, double tolerance) const noexcept {
+    if (facet == nullptr) return true;
+    std::uint32_t top = mesh->triangles[triangle][0];
+    for (const std::uint32_t v : mesh->triangles[triangle]) {
+      if (mesh->vertices[v].dot(d_S) > mesh->vertices[top].dot(d_S)) top = v;
+    }
+    const double height = mesh->vertices[top].dot(d_S) + tolerance;
+    for (std::uint32_t i = mesh->vertex_first[top]; i < mesh->vertex_first[top + 1]; ++i) {
+      if (mesh->vertices[mesh->vertex_vertices[i]].dot(d_S) > height) return false;
+    }
+    return true;
+  }
 };
 
 namespace {
@@ -203,24 +221,28 @@ Vec3 axis_of(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
   return buffer.count > 0 ? buffer.nhat_BA_W : Vec3(Vec3::Zero());
 }
 
-// Along which two parts touch, and how deep they overlap along it. `enough`: an overlap along the triangle's own
-// normal (of two: the one with the smaller) up to which that is taken. False: from behind.
+// Along which two parts touch, and how deep they overlap along it. `enough`: an overlap along a triangle's own normal up
+// to which that is taken; of two the one that the other part reaches along, then the one with the smaller overlap; of
+// two that it does not, with the larger. False: from behind.
 template <typename Part>
-bool choose_axis(const Sweep& s, const Part& a, const Part& b, const Vec3& least_W, double enough, Vec3& n_W,
-                 double& depth) noexcept {
+bool choose_axis(const Sweep& s, const Part& a, const Part& b, const Vec3& least_W, double enough, double near,
+                 Vec3& n_W, double& depth) noexcept {
   n_W = least_W;
-  depth = enough;
-  bool plane = false;
+  bool plane = false, taken_reaches = false;
   Vec3 any = Vec3::Zero();
   for (const bool of_b : {true, false}) {
-    const Part& part = of_b ? b : a;
+    const Part &part = of_b ? b : a, &other = of_b ? a : b;
     if (part.facet == nullptr) continue;
     const Vec3 out = of_b ? b.outward(s.X_WB) : Vec3(-a.outward(s.X_WA));
     if (out.dot(least_W) < 0) return false;
     if (any.isZero(0)) any = out;
     const double along = -s.gap(out);
-    if (along > depth) continue;
+    if (along > enough) continue;
+    const Vec3 d_S = of_b ? Vec3(s.X_WA.R.transpose() * -out) : Vec3(s.X_WB.R.transpose() * out);
+    const bool reaches = other.reaches(d_S, kSure * near);
+    if (plane && (taken_reaches != reaches ? taken_reaches : (along > depth) == reaches)) continue;
     plane = true;
+    taken_reaches = reaches;
     n_W = out;
     depth = along;
   }
@@ -245,7 +267,7 @@ void MeshSweep::find_start(const SweptShape& a, const SweptShape& b, Rule& rule,
     const Vec3 least = d.apart > kSure * rule.slack ? d.n_W : axis_of(x.solid, s.X_WA, y.solid, s.X_WB);
     Vec3 n_W;
     double depth = 0;
-    if (!choose_axis(s, x, y, least, rule.deepest, n_W, depth)) return;
+    if (!choose_axis(s, x, y, least, rule.deepest, near, n_W, depth)) return;
     rule.touching = true;
     rule.depth = std::max(rule.depth, depth);
   });
@@ -263,7 +285,7 @@ SweptTouch MeshSweep::touch_parts(const Part& x, const Part& y, const Rule& rule
     const double enough = s.t == 0 ? rule.deepest : (rule.touching ? allowed : near);
     Vec3 n_W;
     double depth = 0;
-    if (!choose_axis(s, x, y, least, enough, n_W, depth)) return false;
+    if (!choose_axis(s, x, y, least, enough, near, n_W, depth)) return false;
     s.touching = true;
     s.n_B = s.X_WB.R.transpose() * n_W;
     from_start = s.t == 0;
