@@ -57,8 +57,8 @@ bool apart_at_start(const Piece& a, const Piece& b, double near) noexcept {
 
 // Until then, by balls or by a few looks. False: not known.
 bool apart_until(const Piece& a, const Piece& b, double near, double until) noexcept {
-  const double rate = (a.swept.travel_W - b.swept.travel_W).norm() + a.swept.turn_W.norm() * a.arm +
-                      b.swept.turn_W.norm() * b.arm;
+  const double rate =
+      (a.swept.travel_W - b.swept.travel_W).norm() + a.swept.turn_W.norm() * a.arm + b.swept.turn_W.norm() * b.arm;
   const bool stops = a.swept.stopped < until || b.swept.stopped < until;
   if (!stops && gap_of_balls(a, b) > near + until * rate) return true;
   Sweep s(a.swept, b.swept, until);
@@ -80,7 +80,9 @@ bool visit_pairs(const SweptShape& a, const SweptShape& b, const Keep& keep, con
   };
   const BoxTree *tree_a = tree_of(a), *tree_b = tree_of(b);
   const auto leaf = [](const BoxTree* tree, std::uint32_t node) { return tree == nullptr || tree->nodes[node].count; };
-  const auto count = [](const BoxTree* tree, std::uint32_t node) { return tree == nullptr ? 1 : tree->nodes[node].count; };
+  const auto count = [](const BoxTree* tree, std::uint32_t node) {
+    return tree == nullptr ? 1 : tree->nodes[node].count;
+  };
   const auto item = [](const BoxTree* tree, std::uint32_t node, std::uint32_t i) {
     return tree == nullptr ? 0 : tree->items[tree->nodes[node].first + i];
   };
@@ -221,9 +223,9 @@ Vec3 axis_of(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
   return buffer.count > 0 ? buffer.nhat_BA_W : Vec3(Vec3::Zero());
 }
 
-// Along which two parts touch, and how deep they overlap along it. `enough`: an overlap along a triangle's own normal up
-// to which that is taken; of two the one that the other part reaches along, then the one with the smaller overlap; of
-// two that it does not, with the larger. False: from behind.
+// Along which two parts touch, and how deep they overlap along it. `enough`: an overlap along a triangle's own normal
+// up to which that is taken; of two the one that the other part reaches along, then the one with the smaller overlap;
+// of two that it does not, with the larger. False: from behind.
 template <typename Part>
 bool choose_axis(const Sweep& s, const Part& a, const Part& b, const Vec3& least_W, double enough, double near,
                  Vec3& n_W, double& depth) noexcept {

@@ -41,7 +41,7 @@ struct SimResult {
   std::uint64_t inconsistent = 0, indeterminate = 0;  // lcp: islands (StepReport), over all steps
   double solver_residual_max = 0;
   std::uint32_t bodies_frozen = 0;
-  WitnessTotals witnesses;             // over all steps (State::witnesses)
+  WitnessTotals witnesses;                                     // over all steps (State::witnesses)
   std::uint64_t continuous_stops = 0, continuous_unknown = 0;  // over all steps
   std::uint64_t state_hash = 0;
 };

@@ -308,8 +308,8 @@ TEST_CASE("continuous surfaces: the time of a touch with a mesh's face, edge and
     CHECK(meshes.found);
     CHECK(meshes.t >= t - 1e-9);  // beside the point that we look under nothing is lower
     CHECK_WITHIN(meshes.t - t, 2 * slack / speed);
-    const SweptShape floor{half_space, {Mat3::Identity(), Vec3(0, 0, 0.1)}, Vec3::Zero(), Vec3::Zero(),
-                           Vec3::Zero(), 0, 1};
+    const SweptShape floor{half_space, {Mat3::Identity(), Vec3(0, 0, 0.1)}, Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0,
+                           1};
     const SweptTouch plane = first_touch(flying(pebble, R, on + low * n, v, t), floor, slack, 1e-3);
     CHECK(plane.found);
     CHECK_WITHIN(plane.t - t, 2 * slack / speed);
@@ -390,8 +390,7 @@ TEST_CASE("continuous surfaces: random bullets at random panes: none comes out b
     Vec3 v = -n + 0.3 * random.direction();
     v *= random.uniform(20, 500) / v.norm();
     const BodyIndex bullet = scene.add(
-        pair.bullet, 0.01,
-        {random.rotation(), scene.model->X_WB0[pane].p + aside + random.uniform(0.05, 0.3) * n},
+        pair.bullet, 0.01, {random.rotation(), scene.model->X_WB0[pane].p + aside + random.uniform(0.05, 0.3) * n},
         {random.in_cube(1000), v});
     scene.model->bodies[bullet].continuous = true;
     scene.set_gravity(Vec3::Zero());
@@ -409,13 +408,12 @@ TEST_CASE("continuous surfaces: random bullets at random panes: none comes out b
 TEST_CASE("continuous surfaces: a mesh does not fall through a floor, nor a marble out of a bowl") {
   Scene scene(0.3, 0.2);
   scene.add_floor();
-  const BodyIndex plate = scene.add(make_mesh(kept(test::box_mesh(Vec3(0.0005, 0.05, 0.05)))), 0.1,
-                                    {test::turned(Vec3(1, 2, 0.3), 1.2), Vec3(0, 0, 0.5)},
-                                    {Vec3(300, 20, 0), Vec3(0, 0, -200)});
+  const BodyIndex plate =
+      scene.add(make_mesh(kept(test::box_mesh(Vec3(0.0005, 0.05, 0.05)))), 0.1,
+                {test::turned(Vec3(1, 2, 0.3), 1.2), Vec3(0, 0, 0.5)}, {Vec3(300, 20, 0), Vec3(0, 0, -200)});
   const BodyIndex bowl = scene.add(make_box(Vec3::Constant(0.1)), 1, test::at(3, 0, 1), {}, 0, BodyMode::fixed);
   scene.model->shapes.back().shape = smooth(make_cavity(make_ellipsoid({0.2, 0.2, 0.1})));
-  const BodyIndex marble =
-      scene.add(make_sphere(0.01), 0.01, test::at(3, 0, 1.02), {Vec3::Zero(), Vec3(30, 20, -60)});
+  const BodyIndex marble = scene.add(make_sphere(0.01), 0.01, test::at(3, 0, 1.02), {Vec3::Zero(), Vec3(30, 20, -60)});
   scene.model->bodies[plate].continuous = scene.model->bodies[marble].continuous = true;
   World world = scene.world();
   double lowest = 1, out = 0;
