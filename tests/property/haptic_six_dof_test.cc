@@ -202,8 +202,8 @@ TEST_CASE("two tools on one desk hold a box between them, and the tick allocates
   CHECK_WITHIN(world.state().p_WBcm(box).x(), 2e-3);
 }
 
-// A hand that pulls at an even wave and stops at its cycle `kStop`: cycles of the hand until the tool stands still again.
-// `skip`: cycles that the world leaves out before, while samples come in and wait.
+// A hand that pulls at an even wave and stops at its cycle `kStop`: cycles of the hand until the tool stands still
+// again. `skip`: cycles that the world leaves out before, while samples come in and wait.
 int cycles_to_stop(std::uint64_t skip, bool in_time) {
   constexpr std::uint64_t kStall = 300, kStop = 400;
   test::Scene scene(0);
