@@ -74,9 +74,18 @@ struct Peak {
 
 // What is asked for once a second: the scene, the model, who drives, and how many look on.
 struct Around {
-  std::string scene, model, world_holder = "nobody", pushers;
+  std::string scene, model, world_holder = "nobody", pushers, witnesses;
   int clients = 0;
 };
+
+// How many pairs kept what decided them in the step before.
+std::string witness_words(const v1::WitnessStatistics& w) {
+  const double pairs = static_cast<double>(w.hits() + w.misses());
+  if (pairs == 0) return "";
+  char text[64];
+  std::snprintf(text, sizeof text, ", %.4g %% of witnesses kept", 100 * static_cast<double>(w.hits()) / pairs);
+  return text;
+}
 
 Around look_around(client::Client& client) {
   Around out;
@@ -84,6 +93,7 @@ Around look_around(client::Client& client) {
   out.scene = statistics.scene();
   out.model = statistics.model();
   out.clients = statistics.clients_size();
+  out.witnesses = witness_words(statistics.solver().witnesses());
   const v1::LeaseList leases = client.list_leases();
   for (const auto& lease : leases.leases()) {
     if (lease.channel() == "world")
@@ -128,8 +138,8 @@ void print_block(const client::State& s, const client::Link& link, const Peak& p
   std::printf("wake late  %s %5.0f us (worst %.0f)%s", bar(s.wake_late_us, period_us).c_str(), s.wake_late_us,
               peak.wake_late_us, clear);
   std::printf("state age  %s %5.0f us%s", bar(link.age_us, period_us).c_str(), link.age_us, clear);
-  std::printf("contacts   %s %5u (%u dropped)%s", bar(s.contact_count, full.contacts).c_str(), s.contact_count,
-              s.contacts_dropped, clear);
+  std::printf("contacts   %s %5u (%u dropped%s)%s", bar(s.contact_count, full.contacts).c_str(), s.contact_count,
+              s.contacts_dropped, around.witnesses.c_str(), clear);
   std::printf("deepest    %s %5.3g mm (most %.3g)%s", bar(1e3 * s.penetration_max_m, full.depth_mm).c_str(),
               1e3 * s.penetration_max_m, full.depth_mm, clear);
   std::printf("energy     %s %5.3g J (most %.3g)%s", bar(s.kinetic_energy_j, full.energy_j).c_str(), s.kinetic_energy_j,

@@ -23,7 +23,8 @@ void TickLoop::handle_tool(const Command& command, const Wake& wake) noexcept {
   DeviceRow row = command.device;
   row.wait_us = notice.age_us;
   if (command.epoch == epoch_)
-    notice.verdict = tools_.take(row, world_->state().tick) ? Verdict::applied : Verdict::superseded;
+    notice.verdict =
+        tools_.take(row, world_->state().tick, world_->model().step) ? Verdict::applied : Verdict::superseded;
   notify(notice);
 }
 

@@ -51,12 +51,16 @@ void ToolDesk::drop_all() noexcept {
   row_count_ = applied_count_ = lost_now_ = 0;
 }
 
-bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick) noexcept {
+bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick, double step) noexcept {
   if (!attached(row.tool) || tools_[row.tool].leaving) return false;
   Tool& tool = tools_[row.tool];
   ++tool.samples;
-  if (row.grip != 0 && row.grip == tool.grip && tool.settings.mode == ToolMode::wave)
-    tool.playout.push(row.sample, tick + lost_steps_, row.wave);
+  if (row.grip != 0 && row.grip == tool.grip && tool.settings.mode == ToolMode::wave) {
+    // What came while the world stood still is as old as it was then: else the playout would stay late by the stall.
+    const auto waited = static_cast<std::uint64_t>(1e-6 * row.wait_us / step);
+    const auto skipped = static_cast<std::uint64_t>(steps_due_ - 1);
+    tool.playout.push(row.sample, tick + lost_steps_ - std::min(waited, skipped), row.wave);
+  }
   if (row.sample <= tool.device.sample) return false;
   // With a deadband most samples are not sent, and those that are count themselves.
   const std::uint64_t newest = row.band_sent > 0 ? row.band_sent : row.sample;

@@ -56,8 +56,8 @@ class ToolDesk {
   // The state jumped: all are let go at once; devices engage anew.
   void drop_all() noexcept;
   [[nodiscard]] bool attached(std::uint32_t tool) const noexcept { return tool < kTools && tools_[tool].attached; }
-  // False: no such tool, or older than what is known (its wave is taken all the same).
-  bool take(const DeviceRow& row, std::uint64_t tick) noexcept;
+  // False: no such tool, or older than what is known (its wave is taken all the same). step: of the world [s].
+  bool take(const DeviceRow& row, std::uint64_t tick, double step) noexcept;
 
   // The world stood still for so many of its steps while the hand did not (grid points skipped): waves are played by
   // the hand's time. What piled up is played in one tick at 1 / sqrt(steps) of it, so that it has no more energy than

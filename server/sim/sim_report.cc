@@ -73,7 +73,8 @@ std::string result_json(const SimLabel& label, const World& world, const SimResu
   add("solver_residual_max", number(r.solver_residual_max));
   const WitnessTotals& w = r.witnesses;
   add("witnesses", "{\"hits\": " + std::to_string(w.hits) + ", \"misses\": " + std::to_string(w.misses) +
-                       ", \"fallbacks\": " + std::to_string(w.fallbacks) +
+                       ", \"closed_hits\": " + std::to_string(w.closed_hits) + ", \"closed_misses\": " +
+                       std::to_string(w.closed_misses) + ", \"fallbacks\": " + std::to_string(w.fallbacks) +
                        ", \"unknown\": " + std::to_string(w.unknown) + "}");
   add("continuous_stops", std::to_string(r.continuous_stops));
   add("continuous_unknown", std::to_string(r.continuous_unknown));

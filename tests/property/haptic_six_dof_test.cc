@@ -189,7 +189,7 @@ TEST_CASE("two tools on one desk hold a box between them, and the tick allocates
       row.sample = k + 1;
       row.bits = kDeviceAnchored;
       row.pose = {side * (0.031 - squeeze), 0, lift, 1, 0, 0, 0};
-      CHECK(desk.take(row, world.state().tick));
+      CHECK(desk.take(row, world.state().tick, 1e-3));
     }
     desk.apply(world, 0);
     world.step();
@@ -200,6 +200,46 @@ TEST_CASE("two tools on one desk hold a box between them, and the tick allocates
   if (test::AllocGuard::available()) CHECK(guard.count() == 0);
   CHECK_WITHIN(world.state().p_WBcm(box).z() - 0.05, 2e-3);  // it came along
   CHECK_WITHIN(world.state().p_WBcm(box).x(), 2e-3);
+}
+
+// A hand that pulls at an even wave and stops at its cycle `kStop`: cycles of the hand until the tool stands still
+// again. `skip`: cycles that the world leaves out before, while samples come in and wait.
+int cycles_to_stop(std::uint64_t skip, bool in_time) {
+  constexpr std::uint64_t kStall = 300, kStop = 400;
+  test::Scene scene(0);
+  scene.set_gravity(Vec3::Zero());
+  const BodyIndex ball = scene.add(make_sphere(0.01), 0.05, test::at(0, 0, 0));
+  World world = scene.world();
+  ToolDesk desk;
+  desk.attach(0, test::rig_options(ball, 1.0, haptic::Mode::wave).tool, 0.05);
+  std::uint64_t sent = 0;
+  double most = 0;
+  for (std::uint64_t now = 0; now < 1000; ++now) {  // [cycles of the hand]
+    if (now >= kStall && now < kStall + skip) continue;
+    for (; sent <= now; ++sent) {
+      DeviceRow row;
+      row.grip = 1;
+      row.sample = sent + 1;
+      row.wave[0] = 1e-3 * 0.2 * static_cast<double>(std::min(sent, kStop));
+      row.wait_us = in_time ? static_cast<std::uint32_t>(1000 * (now - sent)) : 0;
+      CHECK(desk.take(row, world.state().tick, 1e-3));
+    }
+    desk.apply(world, 0);
+    world.step();
+    if (now + 1 == kStall) desk.skipped(skip);
+    const double v = world.state().v_WBcm(ball).x();
+    most = std::max(most, v);
+    if (now > kStop && v < 0.3 * most) return static_cast<int>(now - kStop);
+  }
+  return 1000;
+}
+
+TEST_CASE("wave: a stall of the server leaves no lag behind; samples that waited are as old as when they came") {
+  const int without = cycles_to_stop(0, true);
+  CHECK(without < 100);
+  CHECK_WITHIN(cycles_to_stop(20, true) - without, 3);
+  // The counter-check: taken as if they came when the server went on, they leave it late by the stall.
+  CHECK(cycles_to_stop(20, false) > without + 10);
 }
 
 }  // namespace

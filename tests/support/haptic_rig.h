@@ -131,7 +131,8 @@ class HapticRig {
     force = loop.step(reading);
     device.write(force);
     if (device_band.take(loop.message())) up_.send(loop.message(), now);
-    up_.take(now, [&](const haptic::DeviceMessage& m) { desk.take(to_row(m), world.state().tick); });
+    up_.take(now,
+             [&](const haptic::DeviceMessage& m) { desk.take(to_row(m), world.state().tick, world.model().step); });
     desk.apply(world, slow != nullptr ? slow->solver()->ticks() : 0);
     if (!desk.rows().empty() && take(desk.rows()[0])) down_.send(to_message(desk.rows()[0], world.state().tick), now);
     if (slow != nullptr) {

@@ -12,10 +12,11 @@ namespace {
 
 using test::Random;
 
+// Without `deepest`, whose one point a tick lets a ring that lies on a circle tremble by millimetres a second.
 constexpr ContactModelKind kKinds[] = {ContactModelKind::penalty, ContactModelKind::lcp, ContactModelKind::st,
-                                       ContactModelKind::ap};
+                                       ContactModelKind::ap,      ContactModelKind::lnc, ContactModelKind::peg};
 
-TEST_CASE("smooth bodies come to rest on a plane and on a box under penalty, lcp, st and ap") {
+TEST_CASE("smooth bodies come to rest on a plane and on a box, under each model but deepest") {
   const auto egg = make_ellipsoid({0.3, 0.2, 0.1});
   const auto pebble = make_superellipsoid({0.2, 0.2, 0.1}, 0.7, 0.8);
   const auto ring = make_torus(0.3, 0.1);
@@ -86,7 +87,7 @@ TEST_CASE("smooth bodies in a heap do not gain energy") {
   const auto egg = make_ellipsoid({0.15, 0.12, 0.1});
   const auto ring = make_torus(0.15, 0.05);
   Random rng(36);
-  for (const ContactModelKind kind : {ContactModelKind::penalty, ContactModelKind::st}) {
+  for (const ContactModelKind kind : kKinds) {
     test::Scene scene(0.3);
     scene.model->contact_model = kind;
     scene.add_floor();

@@ -26,9 +26,12 @@ export function commanderOf(statistics: Statistics | null, self: string): LinkQu
 export function factsOf(s: Statistics, roundTrip_ms: number): { name: string; value: string; bad: boolean }[] {
   const us = (h: Histogram | undefined) => `${shown(h?.p50 ?? NaN)} / ${shown(h?.p99 ?? NaN)}`;
   const fact = (name: string, value: string, bad = false) => ({ name, value, bad });
+  const w = s.solver?.witnesses, pairs = Number((w?.hits ?? 0n) + (w?.misses ?? 0n)), unknown = w?.unknown ?? 0n;
+  // How many pairs kept what decided them in the step before; bad where the contact of a smooth pair was not found at all.
+  const witnesses = pairs > 0 ? [fact("witnesses", `${(100 * Number(w?.hits ?? 0n) / pairs).toFixed(1)} %`, unknown > 0n)] : [];
   return [fact("bodies", String(s.bodies)), fact("rate", `${s.rateHz.toFixed(0)} Hz`), fact("late", `${us(s.wakeLateUs)} us`),
     fact("work", `${us(s.workUs)} us`), fact("missed", String(s.ticksMissed), s.ticksMissed > 0n), fact("contacts", s.contactsMean.toFixed(0)),
-    fact("overlap", `${shown(1e3 * s.penetrationMaxM)} mm`), fact("trip", `${shown(roundTrip_ms)} ms`), fact("clients", String(s.clients.length))];
+    fact("overlap", `${shown(1e3 * s.penetrationMaxM)} mm`), fact("trip", `${shown(roundTrip_ms)} ms`), fact("clients", String(s.clients.length)), ...witnesses];
 }
 
 /** Columns of the plots that come with each state. */
