@@ -232,6 +232,11 @@ TEST_CASE("bodies that cannot be") {
   });
 }
 
+TEST_CASE("bodies of smooth shapes may be continuous") {
+  CHECK(complaint("[[body]]\nname = \"a\"\nmass_kg = 1\ncontinuous = true\n[[body.shape]]\nkind = \"ellipsoid\"\n"
+                  "radii_m = [1, 1, 2]\n") == "accepted");
+}
+
 TEST_CASE("limits, parameters and overrides") {
   tactus::SceneOptions few;
   few.limits.bodies = 3;
