@@ -9,13 +9,16 @@ namespace tactus {
 namespace {
 
 constexpr double kProximal = 1e-5;       // D over a contact's own mobility
-constexpr double kProximalLeast = 1e-7;  // where steps divide the error by too little
+// Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
+// what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
+// below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
+constexpr double kProximalLeast = 1e-10;
 constexpr double kEnough = 1e-12;        // residual at which to stop at once
 constexpr double kSolved = 1e-9;
-constexpr int kProximalSteps = 60;
+constexpr int kProximalSteps = 200;
 constexpr double kProximalMost = 1e-1;
 constexpr double kLongerLeap = 4, kLongestLeap = 4096;
-constexpr double kSofter = 30;
+constexpr double kSofter = 30, kHarder = 0.3;
 constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;
 constexpr double kLower = 0.5;  // a round that succeeds lets D come so much nearer to where it failed
@@ -357,7 +360,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     } else if (residual > 0.1 * last) {
       if (best.residual <= kSolved && residual > 0.5 * last) break;
       if (proximal > lowest) {
-        proximal = std::max(0.1 * proximal, lowest);
+        proximal = std::max(kHarder * proximal, lowest);
       } else {
         leap = residual > 0.5 * last && residual < 2 * last ? std::min(kLongerLeap * leap, kLongestLeap) : 1;
         go_on(s, leap, p);
