@@ -8,12 +8,12 @@ namespace tactus {
 
 namespace {
 
-constexpr double kProximal = 1e-5;       // D over a contact's own mobility
+constexpr double kProximal = 1e-5;  // D over a contact's own mobility
 // Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
 // what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
 // below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
 constexpr double kProximalLeast = 1e-10;
-constexpr double kEnough = 1e-12;        // residual at which to stop at once
+constexpr double kEnough = 1e-12;  // residual at which to stop at once
 constexpr double kSolved = 1e-9;
 constexpr int kProximalSteps = 200;
 constexpr double kProximalMost = 1e-1;
