@@ -34,7 +34,8 @@ enum class TreeFactor : std::uint8_t { automatic, packed, articulated };
 
 class Tree {
  public:
-  Tree(const Model& model, std::uint32_t robot, TreeFactor kind = TreeFactor::automatic);  // keeps a pointer to the model
+  Tree(const Model& model, std::uint32_t robot,
+       TreeFactor kind = TreeFactor::automatic);  // keeps a pointer to the model
 
   [[nodiscard]] const Robot& robot() const noexcept { return model_->robots[robot_]; }
   [[nodiscard]] std::uint32_t link_count() const noexcept { return static_cast<std::uint32_t>(links_.size()); }
@@ -75,8 +76,8 @@ class Tree {
   void inverse_dynamics(const Vec3& gravity_W, const double* a, const SpatialForce* F_Bcm_W, double* tau) noexcept;
   // Velocity-product and gravity forces: M v' = tau - bias. O(n).
   void bias(const Vec3& gravity_W, double* out) noexcept { inverse_dynamics(gravity_W, nullptr, nullptr, out); }
-  // v' by articulated bodies: a second way that shares nothing with mass_matrix() and the packed factor. tau may be null. For
-  // robots without mimic joints (asserted). O(n).
+  // v' by articulated bodies: a second way that shares nothing with mass_matrix() and the packed factor. tau may be
+  // null. For robots without mimic joints (asserted). O(n).
   void forward_dynamics(const Vec3& gravity_W, const double* tau, const SpatialForce* F_Bcm_W, double* a) noexcept;
   // tau += J^T F, F_Bcm_W at the link's mass centre. O(d).
   void add_force(std::uint32_t link, const SpatialForce& F_Bcm_W, double* tau) const noexcept;

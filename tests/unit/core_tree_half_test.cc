@@ -157,7 +157,8 @@ test::Scene long_chain(int links) {
   test::add_robot(*scene.model, "chain");
   BodyIndex parent = kNone;
   for (int i = 0; i < links; ++i) {
-    const BodyIndex link = test::add_link(*scene.model, 0.3, Vec3(2.5e-4, 2.5e-4, 1e-5).asDiagonal(), Vec3(0, 0, -0.05));
+    const BodyIndex link =
+        test::add_link(*scene.model, 0.3, Vec3(2.5e-4, 2.5e-4, 1e-5).asDiagonal(), Vec3(0, 0, -0.05));
     test::add_joint(*scene.model, JointKind::revolute, parent, link, test::at(0, 0, parent == kNone ? 0 : -0.1),
                     i % 2 ? Vec3::UnitX() : Vec3::UnitY());
     parent = link;
