@@ -15,7 +15,7 @@ TEST_CASE("st, lcp: a pile of 30 at 100 Hz is solved to 1e-9 in every step, with
     ContactModelKind kind;
     std::uint64_t seed;
     int steps;
-  } const rows[] = {{ContactModelKind::st, 1, 220}, {ContactModelKind::st, 4, 220}, {ContactModelKind::lcp, 1, 150}};
+  } const rows[] = {{ContactModelKind::st, 1, 220}, {ContactModelKind::st, 4, 220}, {ContactModelKind::lcp, 1, 220}};
   for (const auto& row : rows) {
     CAPTURE(std::string(to_string(row.kind)));
     CAPTURE(row.seed);
