@@ -232,7 +232,9 @@ def test_robots_under_a_slow_model(make_server, model):
                     arm = lockstep.step().robot("arm")
                 gained.append(float(arm.dq[6]) - before)
             counted = client.statistics().solver
-        assert min(gained[:2]) > 0.005  # how much: unit actuation_slow_test; friction of the joint eats what comes later
+        # How much: unit actuation_slow_test. Not the same here: in a tick of 1 ms the light wrist comes to its limit of 3 rad/s, which cuts
+        # the effort; a step of 10 ms takes the mean, which stays below.
+        assert min(gained[:2]) > 0.005
         assert counted.failures == 0 and counted.late_solves == 0
 
 

@@ -196,6 +196,7 @@ TEST_CASE("slow drives: a step asked for commands tick by tick takes these, and 
 TEST_CASE(
     "slow drives: pulses of torque are all in the momentum, w = integral / I, and damping takes d times the turn, "
     "under every model") {
+  // No velocity limit: one cuts the effort of ticks in which the rate comes near it, where a step's mean may not.
   constexpr double kInertia = 0.004;
   for (const double damping : {0.0, 0.1}) {
     for (const ContactModelKind kind : {ContactModelKind::penalty, ContactModelKind::lcp, ContactModelKind::st,
