@@ -98,6 +98,8 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   external_wrenches_.resize(n);
   last_joint_q_.resize(model_->joint_q0.size());
   for (const Robot& robot : model_->robots) TACTUS_ASSERT(robot.v_count <= std::min(limits.robot_dofs, kMostDofs));
+  for (const Robot& robot : model_->robots)
+    half_response_.resize(std::max<std::size_t>(half_response_.size(), 6 * robot.v_count));
   manifolds_.resize(limits.pairs);
   points_.resize(points);
   contact_forces_.resize(points);

@@ -85,6 +85,10 @@ class World {
   // All that touched a link in the last step but its joints: contacts, impacts and applied forces, their mean, at its
   // mass centre at the end, in W. Zero for other bodies.
   [[nodiscard]] const SpatialForce& external_wrench(BodyIndex b) const noexcept { return external_wrenches_[b]; }
+  // Inverse inertia of b as felt at its point p_W: twist there (linear, then angular, in W axes) of a unit impulse
+  // there. A link's is its robot's, drives and contacts left out, which only lessen it; zero for what does not move.
+  // Between steps, with the scratch of the next one. False: the robot's mass matrix has no factor. O(n d^2).
+  [[nodiscard]] bool mobility(BodyIndex b, const Vec3& p_W, Eigen::Matrix<double, 6, 6>& out) noexcept;
   // The joints that command_robot() takes values for, in their order.
   [[nodiscard]] std::span<const DrivenJoint> driven_joints(std::uint32_t robot) const noexcept {
     return robot_drives_.channels().joints(robot);
@@ -215,6 +219,7 @@ class World {
   std::vector<double> joint_efforts_, external_efforts_, last_joint_q_;
   std::vector<SpatialForce> contact_wrenches_;  // of links; empty without robots
   std::vector<SpatialForce> external_wrenches_;
+  std::vector<double> half_response_;  // of mobility()
   std::vector<Manifold> manifolds_;
   std::vector<ContactPoint> points_;
   std::vector<ContactPoint> raw_points_;

@@ -1,6 +1,7 @@
 // What a World does for robots besides its step: drives before it, sensors and joint readings after it.
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/world.h"
 
 namespace tactus {
@@ -49,6 +50,37 @@ void World::find_external_efforts(const TickForces& forces) noexcept {
       tree->add_force(i, F, out);
     }
   }
+}
+
+bool World::mobility(BodyIndex b, const Vec3& p_W, Eigen::Matrix<double, 6, 6>& out) noexcept {
+  TACTUS_ASSERT(b < state_.body_count());
+  out.setZero();
+  const Body& body = model_->bodies[b];
+  if (state_.frozen[b] || !takes_wrenches(body.mode)) return true;
+  if (body.mode == BodyMode::free) {
+    const Mat3 R = state_.q_WB(b).toRotationMatrix(), inv_I = R * body.inv_I_BBcm * R.transpose();
+    const Vec3 r = p_W - state_.p_WBcm(b);
+    Mat3 cross;
+    cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
+    const Mat3 turned = inv_I * cross;
+    out << body.inv_mass * Mat3::Identity() - cross * turned, -cross * inv_I, turned, inv_I;
+    return true;
+  }
+  const Robot& robot = model_->robots[model_->joints[body.joint].robot];
+  Tree& tree = *kinematics_.robots[model_->joints[body.joint].robot];
+  tree.positions(state_);
+  std::copy_n(state_.joint_q.begin() + robot.first_q, robot.q_count, kinematics_.placed_at.get() + robot.first_q);
+  tree.prepare_factor();
+  if (!tree.factor(nullptr)) return false;
+  const std::uint32_t link = body.joint - robot.first_joint;
+  const std::size_t rows = tree.reach(link).size();
+  TACTUS_ASSERT(6 * rows <= half_response_.size());
+  tree.half_response(link, p_W, Mat3::Identity(), half_response_.data());
+  for (std::size_t i = 0; i < rows; ++i) {
+    const Eigen::Map<const Eigen::Matrix<double, 6, 1>> y(half_response_.data() + 6 * i);
+    out += y * y.transpose();
+  }
+  return true;
 }
 
 void World::resize_readings(Readings& out) const {

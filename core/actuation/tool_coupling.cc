@@ -1,5 +1,6 @@
 #include "core/actuation/tool_coupling.h"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -29,32 +30,47 @@ bool cut(Vec3& x, double limit) noexcept {
 
 }  // namespace
 
-ToolGains bearable_gains(const Model& model, BodyIndex body, const Pose& X_BT, const ToolGains& wanted, double h,
-                         bool& limited) noexcept {
+ToolMass tool_mass(const Model& model, BodyIndex body, const Pose& X_BT) noexcept {
   const Body& b = model.bodies[body];
   // The least moment of inertia is at least det / (trace / 2)^2: no eigenvalues needed.
   const double half_trace = 0.5 * b.I_BBcm.trace();
   const double inertia = half_trace > 0 ? b.I_BBcm.determinant() / (half_trace * half_trace) : 0.0;
   const double arm2 = (X_BT.p - b.p_BBcm).squaredNorm();
-  const double mass = inertia > 0 && b.mass > 0 ? 1 / (1 / b.mass + arm2 / inertia) : b.mass;
+  return {inertia > 0 && b.mass > 0 ? 1 / (1 / b.mass + arm2 / inertia) : b.mass, inertia};
+}
+
+// The largest eigenvalue of each block: both springs at once then use at most twice what one may.
+ToolMass tool_mass(const Eigen::Matrix<double, 6, 6>& mobility) noexcept {
+  constexpr double kImmovable = 1e12;
+  Eigen::SelfAdjointEigenSolver<Mat3> solver;
+  const auto least = [&solver](const Mat3& block) {
+    const double most = solver.computeDirect(block, Eigen::EigenvaluesOnly).eigenvalues()[2];
+    return most * kImmovable > 1 ? 1 / most : kImmovable;
+  };
+  return {least(mobility.topLeftCorner<3, 3>()), least(mobility.bottomRightCorner<3, 3>())};
+}
+
+ToolGains bearable_gains(const ToolMass& m, const ToolGains& wanted, double h, bool& limited) noexcept {
   ToolGains out;
-  out.stiffness = std::min(wanted.stiffness, 0.25 * mass / (h * h));
-  out.damping = std::min(wanted.damping, mass / (3 * h));
-  out.turn_stiffness = std::min(wanted.turn_stiffness, 0.25 * inertia / (h * h));
-  out.turn_damping = std::min(wanted.turn_damping, inertia / (3 * h));
+  out.stiffness = std::min(wanted.stiffness, 0.25 * m.mass / (h * h));
+  out.damping = std::min(wanted.damping, m.mass / (3 * h));
+  out.turn_stiffness = std::min(wanted.turn_stiffness, 0.25 * m.inertia / (h * h));
+  out.turn_damping = std::min(wanted.turn_damping, m.inertia / (3 * h));
   limited = out.stiffness < wanted.stiffness || out.damping < wanted.damping ||
             out.turn_stiffness < wanted.turn_stiffness || out.turn_damping < wanted.turn_damping;
   return out;
 }
 
-void ToolCoupling::engage(const ToolSettings& settings, const Model& model, const State& state) noexcept {
+void ToolCoupling::engage(const ToolSettings& settings, const ToolMass& mass, const Model& model,
+                          const State& state) noexcept {
   TACTUS_ASSERT(settings.body < model.bodies.size());
   TACTUS_ASSERT(settings.gains.stiffness >= 0 && settings.gains.damping >= 0);
   settings_ = settings;
   asked_ = settings.gains;
   bool limited = false;
-  settings_.gains = bearable_gains(model, settings.body, settings.X_BT, settings.gains, model.step, limited);
-  if (settings.mode == ToolMode::local) damp(model);
+  mass_ = mass;
+  settings_.gains = bearable_gains(mass, settings.gains, model.step, limited);
+  if (settings.mode == ToolMode::local) damp(model.step);
   X_WR_ = body_pose(model, state, settings.body) * settings.X_BT;
   V_WR_ = {};
   input_ = {};
@@ -71,16 +87,37 @@ void ToolCoupling::engage(const ToolSettings& settings, const Model& model, cons
 }
 
 // Nobody feels this spring: it is damped as a tool on it should be, or the tool rocks on edges for ever.
-void ToolCoupling::damp(const Model& model) noexcept {
+void ToolCoupling::damp(double h) noexcept {
   constexpr double kEnough = 1e12;
   bool limited = false;
-  const ToolGains most =
-      bearable_gains(model, settings_.body, settings_.X_BT, {kEnough, kEnough, kEnough, kEnough}, model.step, limited);
+  const ToolGains most = bearable_gains(mass_, {kEnough, kEnough, kEnough, kEnough}, h, limited);
   ToolGains& g = settings_.gains;
   // Critical: B = 2 sqrt(K m), and K = m / (4 h^2), B = m / (3 h) are what it bears.
-  g.damping = std::max(g.damping, std::min(most.damping, 4 * model.step * std::sqrt(g.stiffness * most.stiffness)));
-  g.turn_damping = std::max(
-      g.turn_damping, std::min(most.turn_damping, 4 * model.step * std::sqrt(g.turn_stiffness * most.turn_stiffness)));
+  g.damping = std::max(g.damping, std::min(most.damping, 4 * h * std::sqrt(g.stiffness * most.stiffness)));
+  g.turn_damping =
+      std::max(g.turn_damping, std::min(most.turn_damping, 4 * h * std::sqrt(g.turn_stiffness * most.turn_stiffness)));
+}
+
+void ToolCoupling::bear(const ToolMass& mass, double h) noexcept {
+  if (idle()) return;
+  constexpr double kEnough = 1e12;
+  bool limited = false;
+  mass_ = mass;
+  lower(bearable_gains(mass, {kEnough, kEnough, kEnough, kEnough}, h, limited));
+}
+
+// Only down within an engagement: a spring that grows stiffer gives energy.
+void ToolCoupling::lower(const ToolGains& most) noexcept {
+  const auto cap = [this](double& gain, double limit) {
+    if (gain <= limit) return;
+    gain = limit;
+    bits_ |= kToolGainsLimited;
+  };
+  ToolGains& g = settings_.gains;
+  cap(g.stiffness, most.stiffness);
+  cap(g.damping, most.damping);
+  cap(g.turn_stiffness, most.turn_stiffness);
+  cap(g.turn_damping, most.turn_damping);
 }
 
 void ToolCoupling::let_go() noexcept {
@@ -148,23 +185,25 @@ ToolGains ToolCoupling::gains_now() const noexcept {
   return {k * g.stiffness, scale * g.damping, k * g.turn_stiffness, scale * g.turn_damping};
 }
 
-// At rest the soft spring is slack, and the hand's force is the contact's; a delay t bears K = 0.1 m / t^2, B = 0.4 m /
-// t.
-SpatialForce ToolCoupling::slow_force(const Body& body, double delay) const noexcept {
+// A force late by t bears K = 0.1 m / t^2, B = 0.4 m / t.
+ToolGains ToolCoupling::slow_gains(double delay) const noexcept {
+  const double k = 0.1 / (delay * delay), b = 0.4 / delay;
+  return {k * mass_.mass, b * mass_.mass, k * mass_.inertia, b * mass_.inertia};
+}
+
+// At rest the soft spring is slack, and the hand's force is the contact's.
+SpatialForce ToolCoupling::slow_force(double delay) const noexcept {
   const ToolGains now = gains_now();
   const double scale = settings_.gains.damping > 0 ? now.damping / settings_.gains.damping : 0.0;  // of the ramps
-  const double half_trace = 0.5 * body.I_BBcm.trace();
-  const double inertia = half_trace > 0 ? body.I_BBcm.determinant() / (half_trace * half_trace) : 0.0;
-  const double k = 0.1 * body.mass / (delay * delay), b = 0.4 * body.mass / delay;
-  const double kt = 0.1 * inertia / (delay * delay), bt = 0.4 * inertia / delay;
+  const ToolGains soft = slow_gains(delay);
   const Vec3 pushed = input_.F_H_W.force / settings_.position_scale, twisted = input_.F_H_W.torque;
   Vec3 p_WP = X_WR_.p;
   Quat q_WP = X_WR_.q;
   if (asked_.stiffness > 0) p_WP += pushed / asked_.stiffness;
   if (asked_.turn_stiffness > 0) q_WP = rotate_by(twisted / asked_.turn_stiffness, q_WP);
   SpatialForce F;
-  F.force = scale * (k * (p_WP - report_.X_WT.p) - b * report_.V_WT.v - pushed);
-  F.torque = scale * (kt * turn(report_.X_WT.q, q_WP) - bt * report_.V_WT.w - twisted);
+  F.force = scale * (soft.stiffness * (p_WP - report_.X_WT.p) - soft.damping * report_.V_WT.v - pushed);
+  F.torque = scale * (soft.turn_stiffness * turn(report_.X_WT.q, q_WP) - soft.turn_damping * report_.V_WT.w - twisted);
   return F;
 }
 
@@ -183,6 +222,7 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   // Lower gains fast (1 % a tick), raise them slowly (0.05 %): a gain that grows in contact gives energy.
   const double wanted = std::clamp(input_.stiffness_share, 0.0, 1.0);
   share_ = wanted < share_ ? std::max(wanted, share_ - 0.01) : std::min(wanted, share_ + 0.0005);
+  if (slow_ticks > 0 && settings_.mode != ToolMode::local) lower(slow_gains(1.5 * slow_ticks * h));
   const ToolGains g = gains_now();
   const Pose before = X_WR_;
   if (settings_.mode == ToolMode::wave && engaged()) {
@@ -193,7 +233,7 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   SpatialForce F;
   F.force = g.stiffness * (X_WR_.p - report_.X_WT.p) + g.damping * (V_WR_.v - report_.V_WT.v);
   F.torque = g.turn_stiffness * turn(report_.X_WT.q, X_WR_.q) + g.turn_damping * (V_WR_.w - report_.V_WT.w);
-  if (slow_ticks > 0 && settings_.mode == ToolMode::local) F = slow_force(body, 1.5 * slow_ticks * h);
+  if (slow_ticks > 0 && settings_.mode == ToolMode::local) F = slow_force(1.5 * slow_ticks * h);
   const bool limited = cut(F.force, settings_.force_limit);
   if (cut(F.torque, settings_.torque_limit) || limited) bits_ |= kToolForceLimited;
   report_.scale = settings_.gains.stiffness > 0 ? g.stiffness / settings_.gains.stiffness : 0.0;

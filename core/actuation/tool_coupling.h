@@ -1,6 +1,6 @@
-// A body held by a haptic device: the 6-DOF virtual coupling (Colgate, Stanley & Brown 1995) between the device's
-// reference R and the tool frame T, evaluated every tick, with its energy ledger and its ramps. Pure: no clock, no
-// client; time is the caller's ticks.
+// A body or a robot's link held by a haptic device: the 6-DOF virtual coupling (Colgate, Stanley & Brown 1995) between
+// the device's reference R and the tool frame T, evaluated every tick, with its energy ledger and its ramps. Pure: no
+// clock, no client; time is the caller's ticks.
 #pragma once
 
 #include <cstdint>
@@ -73,19 +73,28 @@ struct ToolReport {
   double declared = 0;        // taken from the world, at most so far: an active scene's input [J]
 };
 
-// What the body bears at this step: explicit springs with 4 K h^2 <= m and 3 B h <= m at the tool point.
-ToolGains bearable_gains(const Model& model, BodyIndex body, const Pose& X_BT, const ToolGains& wanted, double h,
-                         bool& limited) noexcept;
+// What resists a force, and a moment, at the tool's point, each in the direction that resists least.
+struct ToolMass {
+  double mass = 0, inertia = 0;  // [kg], [kg m^2]
+};
+ToolMass tool_mass(const Model& model, BodyIndex body, const Pose& X_BT) noexcept;  // of a body of its own
+// Of World::mobility() at the tool's point: of links, whose resistance is their robot's and changes as it moves.
+ToolMass tool_mass(const Eigen::Matrix<double, 6, 6>& mobility) noexcept;
+
+// What that bears at this step: explicit springs with 4 K h^2 <= m and 3 B h <= m at the tool point.
+ToolGains bearable_gains(const ToolMass& mass, const ToolGains& wanted, double h, bool& limited) noexcept;
 
 class ToolCoupling {
  public:
   // Before engage(): where the tool is, for the report.
   void set(const ToolSettings& settings) noexcept { settings_ = settings; }
   // Coupled from the next tick on; the reference starts at the tool's present pose, the spring ramps in.
-  void engage(const ToolSettings& settings, const Model& model, const State& state) noexcept;
+  void engage(const ToolSettings& settings, const ToolMass& mass, const Model& model, const State& state) noexcept;
+  // A link's resistance of now, before each tick(). Gains only come down by it.
+  void bear(const ToolMass& mass, double h) noexcept;
   // The spring shrinks to zero where it is.
   void let_go() noexcept;
-  // At once: the state jumped.
+  // At once: the state jumped, or the tool froze.
   void drop() noexcept { bits_ = kToolLost; }
   [[nodiscard]] bool engaged() const noexcept { return (bits_ & kToolEngaged) != 0; }
   [[nodiscard]] bool idle() const noexcept { return (bits_ & (kToolEngaged | kToolRampOut)) == 0; }
@@ -94,7 +103,7 @@ class ToolCoupling {
   // One tick: input, or null when nothing new came. The wrench at the body's mass centre, the weight included.
   // slow_ticks > 0: a slow model of such steps is in charge and takes the wrench up to two steps late. In local mode
   // the tool then gets what the hand is given, and a spring to where the hand's side has it, as soft as that delay
-  // bears.
+  // bears; in the others the coupling itself is made so soft.
   SpatialForce tick(const ToolInput* input, const Model& model, const State& state, const Vec3& gravity_W, double h,
                     std::uint32_t slow_ticks = 0) noexcept;
   [[nodiscard]] const ToolReport& report() const noexcept { return report_; }
@@ -104,20 +113,23 @@ class ToolCoupling {
   void note(std::uint32_t bits) noexcept { report_.bits |= bits; }
 
  private:
-  void damp(const Model& model) noexcept;
+  void damp(double h) noexcept;
   SpatialForce rest() noexcept;
   void watch(bool fresh) noexcept;
   void move_reference(double h) noexcept;
   void play_wave(const ToolGains& gains, double h) noexcept;
   [[nodiscard]] ToolGains gains_now() const noexcept;
-  [[nodiscard]] SpatialForce slow_force(const Body& body, double delay) const noexcept;
+  void lower(const ToolGains& most) noexcept;
+  [[nodiscard]] ToolGains slow_gains(double delay) const noexcept;
+  [[nodiscard]] SpatialForce slow_force(double delay) const noexcept;
   void account(const Pose& before, const SpatialForce& spring) noexcept;
   void send_wave(const SpatialForce& F) noexcept;
   void settle() noexcept;
   void gate(SpatialForce& F, double h) noexcept;
 
   ToolSettings settings_;
-  ToolGains asked_;  // settings_.gains before what the body bears
+  ToolGains asked_;  // settings_.gains before what the tool bears
+  ToolMass mass_;
   ToolInput input_;
   Pose X_WR_;
   SpatialVelocity V_WR_;

@@ -20,6 +20,7 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
   std::vector<Channel> channels;
   for (const std::string& text : request.channels()) {
     if (!hub.scene.parse_channel(text, channels)) {
+      if (text.starts_with("tool/")) return x.error(v1::ERROR_NOT_FOUND, hub.scene.why_no_tool(text.substr(5)));
       return x.error(v1::ERROR_NOT_FOUND,
                      "no channel '" + text +
                          "'; channels are 'world', 'body/NAME/wrench', 'tool/NAME' of what "

@@ -42,9 +42,7 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
     return x.error(v1::ERROR_STALE_EPOCH, "the scene has changed since; DescribeScene gives the present one");
   Pose X_BT;
   const BodyIndex body = hub.scene.find_tool(request.tool(), X_BT);
-  if (body == kNoBody)
-    return x.error(v1::ERROR_NOT_FOUND, fmt::format("no tool '{}' in scene '{}': name a free body or robot/link",
-                                                    request.tool(), hub.scene.name));
+  if (body == kNoBody) return x.error(v1::ERROR_NOT_FOUND, hub.scene.why_no_tool(request.tool()));
   if (const std::string fault = fault_in(request); !fault.empty()) return x.error(v1::ERROR_BAD_VALUE, fault);
   const Channel channel = hub.scene.tool_channel(body);
   if (!hub.authority.holds(x.client(), channel, now_ns())) {
@@ -61,8 +59,9 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
   }
   const std::uint32_t place = hub.tools.free_place();
   if (place == kTools) return x.error(v1::ERROR_FULL, fmt::format("a server holds {} tools at most", kTools));
-  const auto choice = std::make_shared<ToolChoice>(
-      choose(request, hub.options.haptic, hub.scene.model().step, !hub.scene.model().meshes.empty()));
+  const Model& model = hub.scene.model();
+  const auto choice = std::make_shared<ToolChoice>(choose(
+      request, hub.options.haptic, model.step, !model.meshes.empty(), model.bodies[body].mode == BodyMode::link));
   choice->settings.body = body;
   choice->settings.X_BT = X_BT;
   hub.tools.set(place, x.client(), body, *choice);
@@ -77,6 +76,10 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
     Hub& h = x.hub();
     if (!notice.ok) {
       h.tools.free(place);
+      if (notice.verdict == Verdict::fault)
+        return x.error(
+            v1::ERROR_WRONG_STATE,
+            fmt::format("'{}' is frozen: it became non-finite, and stands until Reset or Restore", request.tool()));
       return x.error(v1::ERROR_WRONG_STATE, "the place's last tool is still ramping to zero; try again in 0.1 s");
     }
     for (const std::string& note : choice->notes)

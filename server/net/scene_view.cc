@@ -130,16 +130,36 @@ JointIndex SceneView::joint_of(Channel channel) const {
   return channel <= bodies || channel >= tool_channel(0) ? kNone : static_cast<JointIndex>(channel - bodies - 1);
 }
 
-BodyIndex SceneView::find_tool(const std::string& tool_name, Pose& X_BT) const {
-  X_BT = {};
-  BodyIndex body = kNoBody;
-  if (const LinkFrame* frame = model().find_frame(tool_name)) {
-    body = frame->body;
-    X_BT = frame->X_BF;
-  } else if (const auto it = body_ids.find(tool_name); it != body_ids.end()) {
-    body = it->second;
+BodyIndex SceneView::find_frame(const std::string& frame_name, Pose& X_BF) const {
+  X_BF = {};
+  if (const LinkFrame* frame = model().find_frame(frame_name)) {
+    X_BF = frame->X_BF;
+    return frame->body;
   }
+  const auto it = body_ids.find(frame_name);
+  return it != body_ids.end() ? it->second : kNoBody;
+}
+
+BodyIndex SceneView::find_tool(const std::string& tool_name, Pose& X_BT) const {
+  const BodyIndex body = find_frame(tool_name, X_BT);
   return body != kNoBody && takes_wrenches(model().bodies[body].mode) ? body : kNoBody;
+}
+
+std::string SceneView::why_no_tool(const std::string& tool_name) const {
+  Pose X_BT;
+  const BodyIndex body = find_frame(tool_name, X_BT);
+  const std::string what = "tool/" + tool_name + ": ";
+  if (body == kNoBody) return what + "nothing in scene '" + name + "' has that name; name a free body or robot/link";
+  switch (model().bodies[body].mode) {
+    case BodyMode::fixed:
+      return what + "it is fixed, and no force moves it; name a free body or robot/link";
+    case BodyMode::kinematic:
+      return what + "it is kinematic: its motion is prescribed, whatever the force; name a free body or robot/link";
+    case BodyMode::free:
+    case BodyMode::link:
+      break;
+  }
+  return {};
 }
 
 std::uint32_t SceneView::find_robot(const std::string& robot_name) const {

@@ -53,6 +53,8 @@ struct SceneView {
   }
   // A body's name, or robot/link: the body, and the tool's frame in it. kNoBody: there is none that moves.
   [[nodiscard]] BodyIndex find_tool(const std::string& tool_name, Pose& X_BT) const;
+  // What is wrong with a name that find_tool() does not take.
+  [[nodiscard]] std::string why_no_tool(const std::string& tool_name) const;
   // The joint that a channel drives; kNone: the world's, a body's or a tool's.
   [[nodiscard]] JointIndex joint_of(Channel channel) const;
   // kNone when there is no such robot.
@@ -61,6 +63,7 @@ struct SceneView {
   [[nodiscard]] v1::VerdictCode check_joint(const JointRow& row) const;
 
  private:
+  [[nodiscard]] BodyIndex find_frame(const std::string& frame_name, Pose& X_BF) const;
   [[nodiscard]] bool parse_joint_channel(const std::string& joint_name, std::vector<Channel>& out) const;
 };
 

@@ -32,8 +32,9 @@ struct ToolChoice {
 [[nodiscard]] std::string fault_in(const v1::DeviceCapabilities& device);
 // The whole request.
 [[nodiscard]] std::string fault_in(const v1::AttachTool& request);
-// The request must have been found sound. h: the tick [s]; meshes: the scene has some.
-[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h, bool meshes);
+// The request must have been found sound. h: the tick [s]; meshes: the scene has some; link: the tool is a robot's.
+[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h, bool meshes,
+                                bool link = false);
 
 class ToolTable {
  public:

@@ -141,9 +141,9 @@ struct Notice {
   Command::Kind command = Command::Kind::wrench;  // done: of which
   bool ok = true;
   ClientSlot client = kNoClient;
-  Verdict verdict = Verdict::none;
-  std::uint32_t row = 0;     // verdict: the row that decided
-  BodyIndex body = kNoBody;  // channel_expired, body_frozen
+  Verdict verdict = Verdict::none;  // done(attach_tool): fault when the tool is frozen
+  std::uint32_t row = 0;            // verdict: the row that decided
+  BodyIndex body = kNoBody;         // channel_expired, body_frozen
   JointIndex joint = kNone;
   std::uint32_t robot = kNone;
   std::uint64_t ticket = 0;

@@ -70,6 +70,10 @@ void TickLoop::handle(const Command& command, const Wake& wake) noexcept {
       return handle_tool(command, wake);
     case Command::Kind::attach_tool:
       out.ok = command.epoch == epoch_ && !tools_.attached(static_cast<std::uint32_t>(command.value));
+      if (out.ok && world_->state().frozen[command.tool->body] != 0) {  // it would answer no device
+        out.ok = false;
+        out.verdict = Verdict::fault;
+      }
       if (out.ok) handle_tool(command, wake);
       break;
     case Command::Kind::drop_channel:

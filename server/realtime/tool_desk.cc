@@ -71,14 +71,23 @@ bool ToolDesk::take(const DeviceRow& row, std::uint64_t tick, double step) noexc
   return true;
 }
 
+// A link without mass behind it bears nothing.
+ToolMass ToolDesk::mass_of(const Tool& tool, World& world) noexcept {
+  const ToolSettings& s = tool.settings;
+  if (world.model().bodies[s.body].mode != BodyMode::link) return tool_mass(world.model(), s.body, s.X_BT);
+  Eigen::Matrix<double, 6, 6> mobility;
+  const Pose X_WT = body_pose(world.model(), world.state(), s.body) * s.X_BT;
+  return world.mobility(s.body, X_WT.p, mobility) ? tool_mass(mobility) : ToolMass{};
+}
+
 // A new number of grip engages; zero lets go. After the watchdog has let go, the same number does nothing.
-void ToolDesk::engage_or_let_go(Tool& tool, const World& world) noexcept {
+void ToolDesk::engage_or_let_go(Tool& tool, World& world) noexcept {
   if (!tool.fresh || tool.leaving) return;
   if (tool.device.grip == 0) {
     tool.coupling.let_go();
   } else if (tool.device.grip != tool.grip) {
     tool.grip = tool.device.grip;
-    tool.coupling.engage(tool.settings, world.model(), world.state());
+    tool.coupling.engage(tool.settings, mass_of(tool, world), world.model(), world.state());
     tool.playout.clear();
     tool.wave.fill(0);
     tool.input = {};
@@ -132,6 +141,9 @@ void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, std::uin
   const double h = world.model().step;
   engage_or_let_go(tool, world);
   const bool was_engaged = tool.coupling.engaged();
+  if (world.state().frozen[tool.settings.body] && !tool.coupling.idle()) tool.coupling.drop();
+  if (world.model().bodies[tool.settings.body].mode == BodyMode::link && !tool.coupling.idle())
+    tool.coupling.bear(mass_of(tool, world), h);
   tool.planes.find(world, tool.settings.body, tool.settings.X_BT, tool.reach);
   const ToolInput* input = input_of(tool, world.state().tick, h);
   tool.fresh = false;

@@ -73,7 +73,7 @@ class ToolDesk {
   };
   [[nodiscard]] std::span<const Applied> applied() const noexcept { return {applied_.data(), applied_count_}; }
   [[nodiscard]] std::span<const ToolRow> rows() const noexcept { return {rows_.data(), row_count_}; }
-  // Tools that the watchdog let go in the last tick.
+  // Tools that the watchdog let go in the last tick, or that froze.
   [[nodiscard]] std::uint32_t lost_now() const noexcept { return lost_now_; }  // bit a tool
 
  private:
@@ -92,7 +92,8 @@ class ToolDesk {
     std::uint32_t stiffer_ticks = 0;  // for so long the hand was said to get more than was granted
   };
   void step_tool(Tool& tool, std::uint32_t index, World& world, std::uint32_t slow_ticks) noexcept;
-  void engage_or_let_go(Tool& tool, const World& world) noexcept;
+  void engage_or_let_go(Tool& tool, World& world) noexcept;
+  [[nodiscard]] static ToolMass mass_of(const Tool& tool, World& world) noexcept;
   [[nodiscard]] const ToolInput* input_of(Tool& tool, std::uint64_t tick, double h) noexcept;
   [[nodiscard]] static bool doubted(Tool& tool) noexcept;
   void push(World& world, BodyIndex body, const SpatialForce& F_Bcm_W) noexcept;

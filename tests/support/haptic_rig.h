@@ -111,48 +111,74 @@ struct RigOptions {
 class HapticRig {
  public:
   // The handle starts where the tool is.
-  HapticRig(World& the_world, const RigOptions& options)
+  HapticRig(World& the_world, const RigOptions& options) : HapticRig(the_world, options, nullptr, 0) {}
+  // One of several at a desk that is another's: its place there; send(), receive() and step_device() for tick().
+  HapticRig(World& the_world, const RigOptions& options, ToolDesk* shared, std::uint32_t its_place)
       : o_(options),
         world(the_world),
+        own_desk(shared == nullptr ? std::make_unique<ToolDesk>() : nullptr),
+        desk(shared == nullptr ? *own_desk : *shared),
+        place(its_place),
         device(options.mechanism, options.hand),
         loop(options.loop),
         device_band({options.deadband}, options.mechanism.period),
         tool_band({options.deadband}),
         up_(options.up, 2 * options.seed + 11),
         down_(options.down, 2 * options.seed + 12) {
-    desk.attach(0, options.tool, options.reach);
+    desk.attach(its_place, options.tool, options.reach);
     loop.engage();
   }
 
   void tick() {
+    send();
+    desk.apply(world, slow != nullptr ? slow->solver()->ticks() : 0);
+    receive();
+    if (slow != nullptr) {
+      slow->step(world, Meet::wait, Meet::wait, true);
+    } else {
+      world.step();
+    }
+    step_device();
+  }
+  // The device's cycle, up to what reaches the desk.
+  void send() {
     haptic::Reading reading;
     device.read(reading);
     down_.take(now, [&](const haptic::ToolMessage& m) { loop.receive(m); });
     force = loop.step(reading);
     device.write(force);
     if (device_band.take(loop.message())) up_.send(loop.message(), now);
-    up_.take(now,
-             [&](const haptic::DeviceMessage& m) { desk.take(to_row(m), world.state().tick, world.model().step); });
-    desk.apply(world, slow != nullptr ? slow->solver()->ticks() : 0);
-    if (!desk.rows().empty() && take(desk.rows()[0])) down_.send(to_message(desk.rows()[0], world.state().tick), now);
-    if (slow != nullptr) {
-      slow->step(world, Meet::wait, Meet::wait, true);
-    } else {
-      world.step();
+    up_.take(now, [&](const haptic::DeviceMessage& m) {
+      DeviceRow row = to_row(m);
+      row.tool = place;
+      desk.take(row, world.state().tick, world.model().step);
+    });
+  }
+  // What the desk has said of its tool.
+  void receive() {
+    for (const ToolRow& row : desk.rows()) {
+      if (row.tool == place && take(row)) down_.send(to_message(row, world.state().tick), now);
     }
+  }
+  void step_device() {
     device.step();
     ++now;
   }
   void run(int ticks) {
     for (int i = 0; i < ticks; ++i) tick();
   }
-  [[nodiscard]] const ToolReport& report() const { return desk.rows()[0].report; }
+  [[nodiscard]] const ToolReport& report() const {
+    const auto own = [this](const ToolRow& row) { return row.tool == place; };
+    return std::find_if(desk.rows().begin(), desk.rows().end(), own)->report;
+  }
 
   RigOptions o_;
   World& world;
+  std::unique_ptr<ToolDesk> own_desk;
+  ToolDesk& desk;
+  std::uint32_t place;
   haptic::VirtualDevice device;
   haptic::Loop loop;
-  ToolDesk desk;
   haptic::DeviceDeadband device_band;
   wire::ToolBand tool_band;
   haptic::Wrench force;

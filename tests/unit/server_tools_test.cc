@@ -111,8 +111,14 @@ TEST_CASE("server_tools: the mode is chosen by scene, device and link, and said 
   r.set_jitter_s(0);
   r.set_loss(0.01);
   CHECK(mode(true) == ToolMode::wave);
-  r.set_round_trip_s(0);  // not measured
   r.set_loss(0);
+  r.set_jitter_s(0.0002);  // a link's joints hold it where no plane is: its force must come from the server
+  CHECK(choose(r, {}, kTick, false, true).settings.mode == ToolMode::direct);
+  r.set_jitter_s(0.005);
+  CHECK(choose(r, {}, kTick, false, true).settings.mode == ToolMode::wave);
+  CHECK(noted(choose(r, {}, kTick, false, true), "joints"));
+  r.set_jitter_s(0);
+  r.set_round_trip_s(0);  // not measured
   CHECK(mode(true) == ToolMode::wave);
   for (const v1::ToolMode asked : {v1::TOOL_LOCAL, v1::TOOL_DIRECT, v1::TOOL_WAVE}) {  // a wish is a wish
     r.set_mode(asked);

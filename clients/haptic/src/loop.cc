@@ -110,7 +110,8 @@ void Loop::receive(const ToolMessage& tool) {
   has_tool_ = true;
   tick_cycle_ = out_.sample;
   silent_s_ = 0;
-  if ((tool.bits & kToolLost) != 0) stop(kLinkLost, "the server's watchdog let go: it had no word from here");
+  if ((tool.bits & kToolLost) != 0)
+    stop(kLinkLost, "the server let go: it had no word from here, or its world jumped or froze");
   if (tool.sample_echo > 0 && tool.sample_echo <= out_.sample)
     round_trip_ = options_.period * static_cast<double>(out_.sample - tool.sample_echo - held_back(tool));
   const bool contact = local_.in_contact() || !last_law_.force.isZero(0);
