@@ -70,7 +70,7 @@ bool World::mobility(BodyIndex b, const Vec3& p_W, Eigen::Matrix<double, 6, 6>& 
   Tree& tree = *kinematics_.robots[model_->joints[body.joint].robot];
   tree.positions(state_);
   std::copy_n(state_.joint_q.begin() + robot.first_q, robot.q_count, kinematics_.placed_at.get() + robot.first_q);
-  tree.mass_matrix();
+  tree.prepare_factor();
   if (!tree.factor(nullptr)) return false;
   const std::uint32_t link = body.joint - robot.first_joint;
   const std::size_t rows = tree.reach(link).size();

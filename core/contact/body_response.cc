@@ -78,7 +78,7 @@ bool prepare_robots(const Kinematics& kinematics, const State& state, const Mode
   bool all = true;
   for (const auto& tree : kinematics.robots) {
     if (robot_frozen(model, state, tree->robot())) continue;
-    tree->mass_matrix();
+    tree->prepare_factor();
     all = tree->factor(nullptr) && all;
   }
   return all;

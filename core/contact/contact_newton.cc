@@ -8,20 +8,38 @@ namespace tactus {
 
 namespace {
 
-constexpr double kProximal = 1e-5;       // D over a contact's own mobility
-constexpr double kProximalLeast = 1e-7;  // where steps divide the error by too little
-constexpr double kEnough = 1e-12;        // residual at which to stop at once
+constexpr double kProximal = 1e-5;  // D over a contact's own mobility
+// Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
+// what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
+// below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
+constexpr double kProximalLeast = 1e-10;
+constexpr double kEnough = 1e-12;  // residual at which to stop at once
 constexpr double kSolved = 1e-9;
-constexpr int kProximalSteps = 60;
+constexpr int kProximalSteps = 200;
+constexpr std::uint32_t kFactorisations = 1500;  // at which no further proximal step is begun
 constexpr double kProximalMost = 1e-1;
 constexpr double kLongerLeap = 4, kLongestLeap = 4096;
-constexpr double kSofter = 30;
+constexpr double kSofter = 30, kHarder = 0.3;
 constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;
 constexpr double kLower = 0.5;  // a round that succeeds lets D come so much nearer to where it failed
 constexpr int kBoundRounds = 12;
 constexpr double kBoundsKept = 1e-6;  // change of impulses by a round, relative, that ends them
 constexpr double kEquation = 1e-13;   // |R| over the impulses' size at which u is found
+
+// The same with friction bounded by `limit`, whatever p_n is: symmetric.
+Vec3 bounded_law(const ProblemContact& contact, const Vec3& x, double limit, double inv_D, Mat3* G) noexcept {
+  const Eigen::Vector2d& s = contact.slip;
+  const double along = s.dot(x.tail<2>());
+  const bool sliding = contact.law == ContactLaw::sliding;
+  const Eigen::Vector2d f = (sliding ? -limit : std::clamp(along, -limit, limit)) * s;
+  if (G != nullptr) {
+    G->setZero();
+    if (x[0] > 0) (*G)(0, 0) = inv_D;
+    if (!sliding && std::abs(along) < limit) G->bottomRightCorner<2, 2>() = inv_D * (s * s.transpose());
+  }
+  return {std::max(0.0, x[0]), f[0], f[1]};
+}
 
 // The laws of project_contact() that are linear in parts: G = -dp/dc for c = -D x.
 void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, bool& pushes, Mat3& G) noexcept {
@@ -119,6 +137,10 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
   }
   const double inv_D = 1 / local.D;
   const Vec3 x = local.r - inv_D * c;
+  if (local.limit >= 0 && (contact.law == ContactLaw::sliding || contact.law == ContactLaw::stopping)) {
+    if (slopes != nullptr) slopes->pushes = true;
+    return bounded_law(contact, x, local.limit, inv_D, slopes != nullptr ? &slopes->G : nullptr);
+  }
   if (contact.law != ContactLaw::cone) {
     if (slopes != nullptr) slopes_of_law(contact, x, inv_D, slopes->pushes, slopes->G);
     return project_contact(contact, s.disc, x, -1);
@@ -335,7 +357,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   double proximal = kProximal, last = best.residual, leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
-  for (int step = 0; step < kProximalSteps && !(last <= kEnough); ++step) {
+  for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= kEnough); ++step) {
     start(s, p, proximal);
     find_velocities(s);
     const bool found = follow(s, best.iterations);
@@ -357,7 +379,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     } else if (residual > 0.1 * last) {
       if (best.residual <= kSolved && residual > 0.5 * last) break;
       if (proximal > lowest) {
-        proximal = std::max(0.1 * proximal, lowest);
+        proximal = std::max(kHarder * proximal, lowest);
       } else {
         leap = residual > 0.5 * last && residual < 2 * last ? std::min(kLongerLeap * leap, kLongestLeap) : 1;
         go_on(s, leap, p);

@@ -92,6 +92,7 @@ void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& islan
   }
   step_ = solver_->solve(chosen_problem_, directions_, chosen_p_.data(), u_.data());
   iterations_ += step_.iterations;
+  convex_fallbacks_ += step_.fallbacks;
   // What rounding and the tolerance are relative to: the velocities that contacts work against, as in island_residual.
   scale_ = island.scale;
   for (std::uint32_t k = 0; k < n; ++k) {
@@ -269,10 +270,10 @@ bool FeatureSolver::solve_island(const GroupedContacts& all, const Island& islan
     for (const std::uint32_t g : island.groups) choice_[g] = start_[g];
     for (const std::uint32_t i : island.contacts.contacts) p_[i] = guess_[i];
   };
-  mixes_ = 0;
+  mixes_ = convex_fallbacks_ = 0;
   restart();
   if (lcp_first ? by_lcp(all, island) : descend(all, island)) {
-    report.fallbacks += step_.fallbacks > 0 ? 1 : 0;
+    report.fallbacks += convex_fallbacks_ > 0 ? 1 : 0;
     return true;
   }
   ++report.fallbacks;

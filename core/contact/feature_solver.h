@@ -28,7 +28,8 @@ class FeatureSolver {
 
   // p: guess in, impulses out, also of contacts that are not chosen (zero). u: half velocities of all, out. printed:
   // the X-constraints count, and groups of Kind::repaired are the fallback; else all groups given are satisfied.
-  // fallbacks: islands that the first method did not solve, or whose last convex problem took a fallback of its own;
+  // fallbacks: islands that the first method did not solve, or one of whose convex problems, whether it decided or
+  // not, took a fallback of its own;
   // failures: those that none did.
   SolverReport solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions, ContactSolver& solver,
                      Vec3* p, double* u) noexcept;
@@ -74,6 +75,7 @@ class FeatureSolver {
   double scale_ = 1;     // of its rates [m/s]
   double residual_ = 0;  // of the last verdict
   std::uint32_t iterations_ = 0;
+  std::uint32_t convex_fallbacks_ = 0;  // of the present island's convex problems, whichever they were
   Mix mix_;
   std::uint32_t mixes_ = 0;                                               // tried for the present island
   std::uint32_t changed_group_ = kNoContact, changed_from_ = kNoContact;  // of the last single change of a descent

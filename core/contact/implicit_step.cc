@@ -187,7 +187,7 @@ std::uint32_t load_robots(const Sweep& s) noexcept {
     s.robots[i].tree = nullptr;
     if (robot_frozen(tick.model, s.state, tree.robot())) continue;
     tree.velocities(s.state);
-    tree.mass_matrix();
+    tree.prepare_factor();
     if (start_sweep(tick.model, s.state, tree, parameters.gravity_W, tick.drives + tree.robot().first_v, tick.applied,
                     s.h, stop, tick.arena, s.robots[i], tick.model.substeps)) {
       continue;

@@ -130,7 +130,7 @@ void LinearFriction::load_robots(double h, const SpatialForce* F) noexcept {
     const std::size_t mark = tick_.arena.used();
     tree.positions(state_);
     tree.velocities(state_);
-    tree.mass_matrix();
+    tree.prepare_factor();
     RobotSweep sweep;
     if (start_sweep(tick_.model, state_, tree, parameters.gravity_W, tick_.drives + robot.first_v, F, h, stop,
                     tick_.arena, sweep)) {

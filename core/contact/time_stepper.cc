@@ -52,7 +52,7 @@ std::uint32_t TimeStepper::load_robots(const Tick& tick, const State& state, Rob
     sweeps[i].tree = nullptr;
     if (robot_frozen(tick.model, state, tree.robot())) continue;
     tree.velocities(state);
-    tree.mass_matrix();
+    tree.prepare_factor();
     const StopLaw unused{1, 1, tick.parameters.overlap_relax_speed};
     if (start_sweep(tick.model, state, tree, tick.parameters.gravity_W, tick.drives + tree.robot().first_v,
                     tick.applied, tick.h, unused, tick.arena, sweeps[i])) {

@@ -96,7 +96,7 @@ std::uint32_t step_robots(const Model& model, const Kinematics& kinematics, cons
     const std::size_t mark = arena.used();
     tree.positions(state);
     tree.velocities(state);
-    tree.mass_matrix();
+    tree.prepare_factor();
     RobotSweep sweep;
     if (start_sweep(model, state, tree, parameters.gravity_W, drives + robot.first_v, F_Bcm_W, h, stop, arena, sweep)) {
       predict(sweep);

@@ -30,7 +30,7 @@ void store(const Quat& q, double* x) noexcept {
 
 }  // namespace
 
-Tree::Tree(const Model& model, std::uint32_t robot) : model_(&model), robot_(robot) {
+Tree::Tree(const Model& model, std::uint32_t robot, TreeFactor kind) : model_(&model), robot_(robot) {
   TACTUS_ASSERT(robot < model.robots.size());
   const Robot& r = model.robots[robot];
   TACTUS_ASSERT(r.reach.size() == r.joint_count && r.dof_parent.size() == r.v_count);  // finish_robots() was here
@@ -38,6 +38,7 @@ Tree::Tree(const Model& model, std::uint32_t robot) : model_(&model), robot_(rob
   size_links();
   size_dofs();
   find_paths();
+  choose_factor(kind);
 }
 
 void Tree::size_links() {

@@ -9,8 +9,11 @@
 // is State::joint_v[robot.first_v + d]. Vectors x[d] have v_count() entries. "Half velocity" u = L v: kinetic energy is
 // |u|^2 / 2, an impulse p along J changes it by Y p with Y = L^-T J^T, and J v = Y^T u, J M^-1 J^T = Y^T Y.
 //
-// Order of calls in a tick: positions, velocities, then what is needed; factor() after mass_matrix(); halves after
-// factor(). n: joints, d: depth in dofs.
+// L is packed, or, where chains are long, kept as what articulated bodies leave of it (tree_articulated.cc): the same
+// numbers, all of whose uses are then O(n) or O(d).
+//
+// Order of calls in a tick: positions, velocities, then what is needed; factor() after prepare_factor() or
+// mass_matrix(); halves after factor(). n: joints, d: depth in dofs.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +29,13 @@ namespace tactus {
 // own coordinates (State::joint_q.data() + robot.first_q), q in place. O(n).
 void integrate_joints(const Model& model, const Robot& robot, double h, const double* v, double* q) noexcept;
 
+// How a Tree keeps L. automatic: what takes less work; trees with mimic joints are always packed.
+enum class TreeFactor : std::uint8_t { automatic, packed, articulated };
+
 class Tree {
  public:
-  Tree(const Model& model, std::uint32_t robot);  // keeps a pointer to the model
+  Tree(const Model& model, std::uint32_t robot,
+       TreeFactor kind = TreeFactor::automatic);  // keeps a pointer to the model
 
   [[nodiscard]] const Robot& robot() const noexcept { return model_->robots[robot_]; }
   [[nodiscard]] std::uint32_t link_count() const noexcept { return static_cast<std::uint32_t>(links_.size()); }
@@ -69,15 +76,17 @@ class Tree {
   void inverse_dynamics(const Vec3& gravity_W, const double* a, const SpatialForce* F_Bcm_W, double* tau) noexcept;
   // Velocity-product and gravity forces: M v' = tau - bias. O(n).
   void bias(const Vec3& gravity_W, double* out) noexcept { inverse_dynamics(gravity_W, nullptr, nullptr, out); }
-  // v' by articulated bodies: a second way that shares nothing with mass_matrix() and factor(). tau may be null. For
-  // robots without mimic joints (asserted). O(n).
+  // v' by articulated bodies: a second way that shares nothing with mass_matrix() and the packed factor. tau may be
+  // null. For robots without mimic joints (asserted). O(n).
   void forward_dynamics(const Vec3& gravity_W, const double* tau, const SpatialForce* F_Bcm_W, double* a) noexcept;
   // tau += J^T F, F_Bcm_W at the link's mass centre. O(d).
   void add_force(std::uint32_t link, const SpatialForce& F_Bcm_W, double* tau) const noexcept;
 
   // --- Factor L of M + diag(extra), extra may be null. False when that is not positive definite (links without mass,
-  // numbers that are not finite): L then must not be used. O(n d^2).
+  // numbers that are not finite): L then must not be used. O(n d^2) packed, O(n) by articulated bodies.
+  void prepare_factor() noexcept;  // what factor() needs for these positions; entries of M may not be there after it
   [[nodiscard]] bool factor(const double* extra) noexcept;
+  [[nodiscard]] bool articulated_factor() const noexcept { return by_articulated_; }
   void solve(double* x) const noexcept;      // x := (M + diag(extra))^-1 x. O(n d), as the rest
   void to_half(double* x) const noexcept;    // x := L x (a velocity's half)
   void from_half(double* x) const noexcept;  // x := L^-1 x (the velocity of a half)
@@ -113,7 +122,15 @@ class Tree {
     double mass;
     Vec3 h;
     double I[6];
+
+    void add(const RigidInertia& other) noexcept {
+      mass += other.mass;
+      h += other.h;
+      for (int k = 0; k < 6; ++k) I[k] += other.I[k];
+    }
   };
+  // A pivot is the inertia of a dof when all later ones yield. Below this part of the whole it is rounding.
+  static constexpr double kSmallestPivot = 1e-14;
   struct Constants {  // of a joint and the link it moves
     JointKind kind;
     std::uint32_t parent;  // local link, kNone at a root
@@ -138,7 +155,12 @@ class Tree {
     RigidInertia inertia;                  // about O
     SpatialVelocity V_carrier, A_carrier;  // roots only, at O
   };
-  using Vector6 = Eigen::Matrix<double, 6, 1>;  // angular, linear; ABA only
+  using Vector6 = Eigen::Matrix<double, 6, 1>;  // angular, linear; articulated bodies only
+  static Vector6 stacked(const Vec3& angular, const Vec3& linear) noexcept {
+    Vector6 x;
+    x << angular, linear;
+    return x;
+  }
   struct Articulated {
     Eigen::Matrix<double, 6, 6> I;
     Vector6 f;
@@ -146,6 +168,10 @@ class Tree {
   struct Elimination {
     Vector6 U;
     double D, u;
+  };
+  struct Pivot {  // of a dof, at O: S, K = I_A S / D, sqrt(D)
+    Vector6 S, K;
+    double root;
   };
   struct PathEntry {
     std::uint32_t column, dof, row;  // row: of reach(link)
@@ -165,6 +191,19 @@ class Tree {
   template <int width>
   void response_rows(std::uint32_t link, double* Y) const noexcept;
 
+  void choose_factor(TreeFactor kind);
+  void load_articulated() noexcept;
+  [[nodiscard]] double whole_inertia(DofIndex d, const RigidInertia& composite) const noexcept;
+  [[nodiscard]] bool factor_articulated(const double* extra) noexcept;
+  void half_articulated(double* x) const noexcept;
+  void from_half_articulated(double* x) const noexcept;
+  void to_half_articulated(double* x) const noexcept;
+  template <int width>
+  void response_articulated(std::span<const DofIndex> rows, double (&F)[6][width], double* Y) const noexcept;
+  void half_response_articulated(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept;
+  void half_response_force_articulated(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept;
+  void half_response_dof_articulated(DofIndex d, double* y) const noexcept;
+
   [[nodiscard]] SpatialVelocity shifted(const SpatialVelocity& V_O, const Vec3& p_W) const noexcept {
     return {V_O.w, V_O.v + V_O.w.cross(p_W - p_WO_)};
   }
@@ -178,7 +217,7 @@ class Tree {
 
   const Model* model_;
   std::uint32_t robot_, first_q_, first_v_, v_count_;
-  bool has_mimic_ = false;
+  bool has_mimic_ = false, by_articulated_ = false;
   Vec3 p_WO_ = Vec3::Zero();
   std::vector<Constants> constants_;
   std::vector<Link> links_;
@@ -190,6 +229,8 @@ class Tree {
   std::vector<double> armature_;               // per dof
   std::vector<double> velocity_;               // per dof
   std::vector<double> M_, L_, inv_diagonal_;   // M, L packed like dof_reach_
+  std::vector<Pivot> pivots_;                  // L by articulated bodies: per dof
+  mutable std::vector<Vector6> flow_;          // scratch of its halves, per link: forces down, velocities up
   std::vector<Articulated> articulated_;       // scratch
   std::vector<Elimination> elimination_;       // scratch
   std::vector<RigidInertia> composite_;        // scratch

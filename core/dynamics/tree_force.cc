@@ -73,28 +73,14 @@ void Tree::add_force(std::uint32_t link, const SpatialForce& F_Bcm_W, double* ta
   }
 }
 
-namespace {
-
-Eigen::Matrix<double, 6, 1> stacked(const Vec3& angular, const Vec3& linear) noexcept {
-  Eigen::Matrix<double, 6, 1> x;
-  x << angular, linear;
-  return x;
-}
-
-}  // namespace
-
 // A joint of several dofs is taken as that many joints with massless links between: each column's elimination is
 // scalar. A = A_parent + A_bias + sum S a.
 void Tree::forward_dynamics(const Vec3& gravity_W, const double* tau, const SpatialForce* F_Bcm_W, double* a) noexcept {
   TACTUS_ASSERT(!has_mimic_);
+  load_articulated();
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    const RigidInertia& I = links_[i].inertia;
-    Articulated& body = articulated_[i];
-    Mat3 own;
-    own << I.I[0], I.I[1], I.I[2], I.I[1], I.I[3], I.I[4], I.I[2], I.I[4], I.I[5];
-    body.I << own, skew(I.h), -skew(I.h), I.mass * Mat3::Identity();
     const SpatialForce f = link_force(i, SpatialVelocity{}, gravity_W, F_Bcm_W);
-    body.f = stacked(f.torque, f.force);
+    articulated_[i].f = stacked(f.torque, f.force);
   }
   for (std::uint32_t i = link_count(); i-- > 0;) {
     const Constants& c = constants_[i];

@@ -25,11 +25,7 @@ void Tree::mass_matrix() noexcept {
     add_mass(i);
     const std::uint32_t parent = constants_[i].parent;
     if (parent == kNone) continue;
-    RigidInertia& sum = composite_[parent];
-    const RigidInertia& own = composite_[i];
-    sum.mass += own.mass;
-    sum.h += own.h;
-    for (int k = 0; k < 6; ++k) sum.I[k] += own.I[k];
+    composite_[parent].add(composite_[i]);
   }
 }
 
@@ -82,11 +78,14 @@ void Tree::times_mass(const double* x, double* y) const noexcept {
   }
 }
 
+void Tree::prepare_factor() noexcept {
+  if (!by_articulated_) mass_matrix();
+}
+
 // Featherstone's LTL: row k, the last, is finished; its outer product leaves the rows of its ancestors, each of which
 // is the end of row k itself in length and order.
 bool Tree::factor(const double* extra) noexcept {
-  // A pivot is the inertia of a dof when all later ones yield. Below this part of the whole it is rounding.
-  constexpr double kSmallest = 1e-14;
+  if (by_articulated_) return factor_articulated(extra);
   std::copy(M_.begin(), M_.end(), L_.begin());
   if (extra != nullptr) {
     for (DofIndex d = 0; d < v_count_; ++d) L_[dof_reach_start_[d]] += extra[d];
@@ -95,7 +94,7 @@ bool Tree::factor(const double* extra) noexcept {
     const std::uint32_t start = dof_reach_start_[k], length = dof_reach_start_[k + 1] - start;
     double* row = L_.data() + start;
     const double whole = M_[start] + (extra != nullptr ? extra[k] : 0.0);
-    if (!(row[0] > kSmallest * whole) || !(whole > 0)) return false;
+    if (!(row[0] > kSmallestPivot * whole) || !(whole > 0)) return false;
     const double inverse = 1.0 / row[0];
     for (std::uint32_t s = 1; s < length; ++s) {
       subtract(L_.data() + dof_reach_start_[dof_reach_[start + s]], row + s, row[s] * inverse, length - s);
@@ -112,6 +111,7 @@ bool Tree::factor(const double* extra) noexcept {
 }
 
 void Tree::half(double* x) const noexcept {
+  if (by_articulated_) return half_articulated(x);
   for (DofIndex k = v_count_; k-- > 0;) {
     const std::uint32_t start = dof_reach_start_[k], end = dof_reach_start_[k + 1];
     x[k] *= inv_diagonal_[k];
@@ -120,6 +120,7 @@ void Tree::half(double* x) const noexcept {
 }
 
 void Tree::from_half(double* x) const noexcept {
+  if (by_articulated_) return from_half_articulated(x);
   for (DofIndex k = 0; k < v_count_; ++k) {
     const std::uint32_t start = dof_reach_start_[k], end = dof_reach_start_[k + 1];
     double sum = x[k];
@@ -129,6 +130,7 @@ void Tree::from_half(double* x) const noexcept {
 }
 
 void Tree::to_half(double* x) const noexcept {
+  if (by_articulated_) return to_half_articulated(x);
   for (DofIndex k = v_count_; k-- > 0;) {  // rows look only at earlier dofs
     double sum = 0;
     for (std::uint32_t s = dof_reach_start_[k]; s < dof_reach_start_[k + 1]; ++s) sum += L_[s] * x[dof_reach_[s]];
@@ -159,6 +161,7 @@ void Tree::response_rows(std::uint32_t link, double* Y) const noexcept {
 }
 
 void Tree::half_response(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept {
+  if (by_articulated_) return half_response_articulated(link, p_W, E_W, Y);
   const Vec3 r = p_W - p_WO_;
   std::fill(Y, Y + 6 * reach(link).size(), 0.0);
   for (const PathEntry& e : path(link)) {
@@ -174,6 +177,7 @@ void Tree::half_response(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, d
 }
 
 void Tree::half_response_force(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept {
+  if (by_articulated_) return half_response_force_articulated(link, p_W, E_W, Y);
   const Vec3 r = p_W - p_WO_;
   std::fill(Y, Y + 3 * reach(link).size(), 0.0);
   for (const PathEntry& e : path(link)) {
@@ -185,6 +189,7 @@ void Tree::half_response_force(std::uint32_t link, const Vec3& p_W, const Mat3& 
 }
 
 void Tree::half_response_dof(DofIndex d, double* y) const noexcept {
+  if (by_articulated_) return half_response_dof_articulated(d, y);
   const std::span<const DofIndex> rows = dof_reach(d);
   std::fill(y, y + rows.size(), 0.0);
   y[0] = 1;

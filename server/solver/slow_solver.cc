@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "core/check.h"
@@ -77,6 +78,7 @@ SlowSolver::SlowSolver(std::unique_ptr<World> world, ContactModelKind kind, std:
     : world_(std::move(world)),
       kind_(kind),
       ticks_(ticks_of(*world_)),
+      channels_(world_->model()),
       commands_(world_->driven_joint_count(), ticks_) {
   resize(*world_, job_);
   world_->resize_readings(result_.readings);
@@ -84,13 +86,33 @@ SlowSolver::SlowSolver(std::unique_ptr<World> world, ContactModelKind kind, std:
   result_.contacts.resize(contacts);
 }
 
-void SlowSolver::begin(const State& state, const World& live, std::span<const SpatialForce> wrench) noexcept {
+// A step that follows none takes what stands now for the ticks before it, and the next one takes this tick's command
+// again. That is right of what is held: a load does not sag while commands are on their way. A torque that ends within
+// the step would act many times: it comes with the next step, once.
+void SlowSolver::leave_pulses() noexcept {
+  const std::span<const DrivenJoint> joints = channels_.joints();
+  const auto end = static_cast<double>(job_.state.tick + ticks_);
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    ChannelMemory memory;
+    std::memcpy(&memory, job_.state.actuators.data() + joints[i].memory, sizeof memory);
+    if (memory.expires >= end) continue;
+    for (std::uint32_t k = 0; k < ticks_; ++k) {
+      Setpoint& setpoint = job_.commands[k * joints.size() + i].setpoint;
+      const bool filled = k + commands_.count() < ticks_ || k + 1 == ticks_;
+      if (filled && setpoint.kind == static_cast<double>(DriveKind::torque)) setpoint.value = 0;
+    }
+  }
+}
+
+void SlowSolver::begin(const State& state, const World& live, std::span<const SpatialForce> wrench,
+                       bool follows) noexcept {
   TACTUS_ASSERT(idle());
   TACTUS_ASSERT(wrench.size() == job_.wrench.size());
   job_.state = state;
   copy_inputs(live, job_);
   std::copy(wrench.begin(), wrench.end(), job_.wrench.begin());
   commands_.copy_to(job_.commands);
+  if (!follows) leave_pulses();
   request();
 }
 

@@ -31,6 +31,7 @@ class JointRecord {
   // Those that there are, oldest first; the inverse of add().
   [[nodiscard]] std::vector<JointChannels::Output> rows() const;
   [[nodiscard]] std::size_t joints() const noexcept { return joints_; }
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] std::size_t capacity() const noexcept { return rows_.capacity(); }
   // The last ticks in order. Fewer than a step's: the oldest stands for those before it. After an add().
   void copy_to(std::vector<JointChannels::Output>& out) const noexcept;
@@ -56,8 +57,8 @@ class SlowSolver final : public SolverThread {
   [[nodiscard]] std::uint32_t ticks() const noexcept { return ticks_; }
 
   // --- The tick's side. Copies, allocates nothing. wrench: mean over the step to come, one per body of the model;
-  // commands(): what joints are asked for in its ticks.
-  void begin(const State& state, const World& live, std::span<const SpatialForce> wrench) noexcept;
+  // commands(): what joints are asked for in its ticks. follows: another step, whose ticks' commands these are.
+  void begin(const State& state, const World& live, std::span<const SpatialForce> wrench, bool follows) noexcept;
   [[nodiscard]] JointRecord& commands() noexcept { return commands_; }
   [[nodiscard]] const JointRecord& commands() const noexcept { return commands_; }
   // The same from what a job was given once before.
@@ -78,10 +79,12 @@ class SlowSolver final : public SolverThread {
 
  private:
   void solve() noexcept override;
+  void leave_pulses() noexcept;
 
   const std::unique_ptr<World> world_;
   const ContactModelKind kind_;
   const std::uint32_t ticks_;
+  const JointChannels channels_;  // where each joint's lies in State
   SolverInputs job_;
   Result result_;
   JointRecord commands_;  // the tick's

@@ -86,7 +86,7 @@ StepReport SlowTicker::step(World& world, Meet begin_when, Meet adopt_when, bool
   solver_->commands().add(world.joint_commands());
   if (!begun_ && begin_when == Meet::wait) solver_->wait();  // for what was discarded
   if (!begun_ && begin_when != Meet::hold && solver_->idle()) {
-    begin(world.state(), world);
+    begin(world.state(), world, false);
     begun_alone_ = true;
   }
   for (BodyIndex b = 0; b < n; ++b) add(sum_[b], world.applied(b), 1);
@@ -142,14 +142,14 @@ void SlowTicker::load(const SlowMemory& memory, const World& world) noexcept {
   if (begun_) solver_->begin_again(memory.job);
 }
 
-void SlowTicker::begin(const State& state, const World& world) noexcept {
+void SlowTicker::begin(const State& state, const World& world, bool follows) noexcept {
   const std::uint32_t n = state.body_count(), ticks = solver_->ticks();
   for (BodyIndex b = 0; b < n; ++b) {
     mean_[b] = SpatialForce{};
     add(mean_[b], std::exchange(sum_[b], SpatialForce{}), 1.0 / ticks);
   }
   due_ = state.tick + ticks;
-  solver_->begin(state, world, {mean_.data(), n});
+  solver_->begin(state, world, {mean_.data(), n}, follows);
   begun_ = true;
 }
 
@@ -171,7 +171,7 @@ void SlowTicker::adopt(World& world, bool begin_next) noexcept {
   world.adopt_readings(result.readings);
   solver_->release();
   begun_ = false;
-  if (begin_next) begin(result.state, world);
+  if (begin_next) begin(result.state, world, true);
   if (!lost) {
     for (std::uint64_t i = 0; i < late_ticks; ++i) world.extrapolate();
   }

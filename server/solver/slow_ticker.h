@@ -9,8 +9,9 @@
 // counted. No applied impulse is ever lost.
 //
 // What joints are commanded to is looked at in every tick of the live world, whose channels count their deadlines; a
-// step takes what was asked for in the M ticks before it (the first one: what stands at its start), through the drives'
-// delays and lags tick by tick. Sensors and efforts of the stream are those of the step adopted last, encoders of now.
+// step takes what was asked for in the M ticks before it, through the drives' delays and lags tick by tick. The first
+// one takes what stands at its start, but no torque that ends within it: that acts in the next one, and only there.
+// Sensors and efforts of the stream are those of the step adopted last, encoders of now.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +79,7 @@ class SlowTicker {
   [[nodiscard]] std::span<const ContactRow> contacts() const noexcept { return {contacts_.data(), contact_count_}; }
 
  private:
-  void begin(const State& state, const World& world) noexcept;
+  void begin(const State& state, const World& world, bool follows) noexcept;
   void adopt(World& world, bool begin_next) noexcept;
   void spend(World& world) noexcept;
 

@@ -14,6 +14,7 @@
 #include "core/collide/thickness.h"
 #include "tests/support/alloc_guard.h"
 #include "tests/support/meshes.h"
+#include "tests/support/models.h"
 #include "tests/support/robots.h"
 #include "tests/support/scenes.h"
 #include "tests/support/smooth_surfaces.h"
@@ -24,10 +25,6 @@ namespace {
 
 using test::Random;
 using test::Scene;
-
-constexpr ContactModelKind kModels[] = {ContactModelKind::penalty, ContactModelKind::deepest, ContactModelKind::lcp,
-                                        ContactModelKind::st,      ContactModelKind::ap,      ContactModelKind::lnc,
-                                        ContactModelKind::peg};
 
 // Shapes that live as long as the tests: a body's shape only points to its mesh or surface.
 const TriangleMesh* kept(TriangleMesh raw) {
@@ -101,7 +98,7 @@ std::vector<Pair> pairs() {
 TEST_CASE("continuous surfaces: a bullet does not pass a thin pane, whichever is a mesh or smooth, in any model") {
   for (const Pair& pair : pairs()) {
     CAPTURE(std::string(pair.name));
-    for (const ContactModelKind kind : kModels) {
+    for (const ContactModelKind kind : test::kAllModels) {
       if (!World::has_model(kind)) continue;
       CAPTURE(std::string(to_string(kind)));
       Range range(kind, pair.bullet, pair.thin, true, BodyMode::fixed);
@@ -132,7 +129,7 @@ TEST_CASE("continuous surfaces: without the option the bullets pass: the scenes 
 TEST_CASE("continuous surfaces: a free pane takes the momentum, energy never grows") {
   for (const Pair& pair : pairs()) {
     CAPTURE(std::string(pair.name));
-    for (const ContactModelKind kind : kModels) {
+    for (const ContactModelKind kind : test::kAllModels) {
       if (!World::has_model(kind)) continue;
       CAPTURE(std::string(to_string(kind)));
       Range range(kind, pair.bullet, pair.thin, true, BodyMode::free);
@@ -190,7 +187,7 @@ Vec3 end_of_flight(ContactModelKind kind, const Vec3& from, bool continuous, std
 }
 
 TEST_CASE("continuous surfaces: a ball flies through the hole of a torus, and not through its tube") {
-  for (const ContactModelKind kind : kModels) {
+  for (const ContactModelKind kind : test::kAllModels) {
     if (!World::has_model(kind)) continue;
     CAPTURE(std::string(to_string(kind)));
     std::uint32_t stops = 0, none = 0;

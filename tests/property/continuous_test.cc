@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/collide/swept_pair.h"
+#include "tests/support/models.h"
 #include "tests/support/motions.h"
 #include "tests/support/scenes.h"
 #include "tests/support/tolerance.h"
@@ -15,10 +16,6 @@ namespace {
 
 using test::Random;
 using test::Scene;
-
-constexpr ContactModelKind kModels[] = {ContactModelKind::penalty, ContactModelKind::deepest, ContactModelKind::lcp,
-                                        ContactModelKind::st,      ContactModelKind::ap,      ContactModelKind::lnc,
-                                        ContactModelKind::peg};
 
 // A bullet of 1 cm that flies at 300 m/s, 30 cm a step, at a pane of 1 mm.
 struct Range {
@@ -39,7 +36,7 @@ std::vector<Shape> bullets() {
 }
 
 TEST_CASE("a bullet does not pass a thin pane, in any model") {
-  for (const ContactModelKind kind : kModels) {
+  for (const ContactModelKind kind : test::kAllModels) {
     if (!World::has_model(kind)) continue;
     CAPTURE(std::string(to_string(kind)));
     for (const Shape& shape : bullets()) {
@@ -69,7 +66,7 @@ TEST_CASE("without the option it does: the scene tests something") {
 }
 
 TEST_CASE("a free pane takes the bullet's momentum: v = m V / (m + M) when it sticks; energy never grows") {
-  for (const ContactModelKind kind : kModels) {
+  for (const ContactModelKind kind : test::kAllModels) {
     if (!World::has_model(kind)) continue;
     CAPTURE(std::string(to_string(kind)));
     Range range(kind, make_sphere(0.005), true, BodyMode::free);
@@ -178,7 +175,7 @@ TEST_CASE("a thin rod that turns fast does not jump a post") {
 
 TEST_CASE("a thin rod that spins at a post loses energy only, with the option and without, in every model but one") {
   // `deepest` is explicit: with the option its spring may act again from the pose that was put back (core/README.md).
-  for (const ContactModelKind kind : kModels) {
+  for (const ContactModelKind kind : test::kAllModels) {
     if (!World::has_model(kind) || kind == ContactModelKind::deepest) continue;
     for (int i = 0; i < 16; ++i) {
       const bool continuous = (i & 1) != 0, box = (i & 2) != 0, fast = (i & 4) != 0;

@@ -7,6 +7,7 @@
 
 #include "core/scene/scene.h"
 #include "server/solver/slow_ticker.h"
+#include "tests/support/models.h"
 #include "tests/support/tolerance.h"
 
 using namespace tactus;
@@ -74,9 +75,7 @@ struct Bench {
 // The floor carries the weight and what pushes; what pushes is part of what is felt. So the sum is the weight alone,
 // in every tick, between steps too; and the joint's external effort is the same force along its axis.
 TEST_CASE("server_slow: under a slow model a standing foot feels its weight in every tick") {
-  for (const ContactModelKind kind :
-       {ContactModelKind::penalty, ContactModelKind::deepest, ContactModelKind::lcp, ContactModelKind::st,
-        ContactModelKind::ap, ContactModelKind::lnc, ContactModelKind::peg}) {
+  for (const ContactModelKind kind : test::kAllModels) {
     CAPTURE(to_string(kind));
     Bench bench(kind);
     for (int i = 0; i < 1500; ++i) bench.tick(0);
