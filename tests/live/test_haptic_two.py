@@ -9,8 +9,8 @@ import tactus
 from conftest import REPOSITORY, eventually, kill_group, require_program
 
 PATIENT = ["--watchdog", "0.2"]  # the machine may be busy
-ENGAGED, RAMP_OUT, LOST = 1, 4, 8
-SLIDER = (REPOSITORY / "config" / "scenes" / "arm7.toml").read_text().replace("../robots", str(REPOSITORY / "config" / "robots"))
+ENGAGED, RAMP_OUT = 1, 4
+ARM = (REPOSITORY / "config" / "scenes" / "arm7.toml").read_text().replace("../robots", str(REPOSITORY / "config" / "robots"))
 
 
 def haptic(server, tool, *flags, seconds="3", depth="0.01"):
@@ -60,7 +60,7 @@ def test_one_device_vanishes_and_its_force_ramps_to_zero_while_the_other_goes_on
             break
     assert silent, "the tool of the device that vanished is held for ever"
     of_ball = [packet for _, packet in sorted(seen[ids["ball"]].items())]
-    assert of_ball[-1].bits & LOST and pushes(of_ball[-1]) == 0
+    assert pushes(of_ball[-1]) == 0  # its connection fell, or the watchdog was faster: either way let go
     ramp = [pushes(packet) for packet in of_ball if packet.bits & RAMP_OUT]
     assert all(later <= earlier + 0.05 for earlier, later in zip(ramp, ramp[1:])), ramp  # it only shrinks
     of_block = list(seen[ids["block"]].values())
@@ -74,7 +74,7 @@ def test_two_devices_on_one_tool_the_second_is_told_who_holds_it(server):
     try:
         with server.connect(name="looker") as client:
             client.subscribe(["ball"], tools=True)
-            assert eventually(lambda: len(client.tools()) == 1, 8)
+            assert eventually(lambda: any(packet.bits & ENGAGED for packet in client.tools().values()), 8)
             grip = next(iter(client.tools().values())).grip
             second = haptic(server, "ball", seconds="1")
             _, err = second.communicate(timeout=30)
@@ -86,7 +86,7 @@ def test_two_devices_on_one_tool_the_second_is_told_who_holds_it(server):
 
 @pytest.fixture
 def arm(make_server):
-    scene = SLIDER + '\n[[body]]\nname = "belt"\nmode = "kinematic"\nposition_m = [3, 0, 0.5]\n[[body.shape]]\nkind = "sphere"\nradius_m = 0.1\n'
+    scene = ARM + '\n[[body]]\nname = "belt"\nmode = "kinematic"\nposition_m = [3, 0, 0.5]\n[[body.shape]]\nkind = "sphere"\nradius_m = 0.1\n'
     return make_server(scene=scene).start()
 
 
