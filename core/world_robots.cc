@@ -59,10 +59,7 @@ bool World::mobility(BodyIndex b, const Vec3& p_W, Eigen::Matrix<double, 6, 6>& 
   if (state_.frozen[b] || !takes_wrenches(body.mode)) return true;
   if (body.mode == BodyMode::free) {
     const Mat3 R = state_.q_WB(b).toRotationMatrix(), inv_I = R * body.inv_I_BBcm * R.transpose();
-    const Vec3 r = p_W - state_.p_WBcm(b);
-    Mat3 cross;
-    cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
-    const Mat3 turned = inv_I * cross;
+    const Mat3 cross = skew(p_W - state_.p_WBcm(b)), turned = inv_I * cross;
     out << body.inv_mass * Mat3::Identity() - cross * turned, -cross * inv_I, turned, inv_I;
     return true;
   }

@@ -61,6 +61,17 @@ ToolGains bearable_gains(const ToolMass& m, const ToolGains& wanted, double h, b
   return out;
 }
 
+namespace {
+
+// The stiffest that a tool bears, whatever is wanted.
+ToolGains most_gains(const ToolMass& mass, double h) noexcept {
+  constexpr double kEnough = 1e12;
+  bool limited = false;
+  return bearable_gains(mass, {kEnough, kEnough, kEnough, kEnough}, h, limited);
+}
+
+}  // namespace
+
 void ToolCoupling::engage(const ToolSettings& settings, const ToolMass& mass, const Model& model,
                           const State& state) noexcept {
   TACTUS_ASSERT(settings.body < model.bodies.size());
@@ -88,9 +99,7 @@ void ToolCoupling::engage(const ToolSettings& settings, const ToolMass& mass, co
 
 // Nobody feels this spring: it is damped as a tool on it should be, or the tool rocks on edges for ever.
 void ToolCoupling::damp(double h) noexcept {
-  constexpr double kEnough = 1e12;
-  bool limited = false;
-  const ToolGains most = bearable_gains(mass_, {kEnough, kEnough, kEnough, kEnough}, h, limited);
+  const ToolGains most = most_gains(mass_, h);
   ToolGains& g = settings_.gains;
   // Critical: B = 2 sqrt(K m), and K = m / (4 h^2), B = m / (3 h) are what it bears.
   g.damping = std::max(g.damping, std::min(most.damping, 4 * h * std::sqrt(g.stiffness * most.stiffness)));
@@ -100,10 +109,8 @@ void ToolCoupling::damp(double h) noexcept {
 
 void ToolCoupling::bear(const ToolMass& mass, double h) noexcept {
   if (idle()) return;
-  constexpr double kEnough = 1e12;
-  bool limited = false;
   mass_ = mass;
-  lower(bearable_gains(mass, {kEnough, kEnough, kEnough, kEnough}, h, limited));
+  lower(most_gains(mass, h));
 }
 
 // Only down within an engagement: a spring that grows stiffer gives energy.
