@@ -21,12 +21,6 @@ Vec3 small_turn(const Quat& a, const Quat& b) noexcept {
   const Quat d = b * a.conjugate();
   return (d.w() < 0 ? -2.0 : 2.0) * d.vec();
 }
-bool cut(Vec3& x, double limit) noexcept {
-  const double length = x.norm();
-  if (!(length > limit)) return false;
-  x *= limit / length;
-  return true;
-}
 
 }  // namespace
 
@@ -157,13 +151,15 @@ void ToolCoupling::move_reference(double h) noexcept {
     input_.X_WR.q = rotate_by(h * input_.V_WR.w, input_.X_WR.q);
   }
   Vec3 step = input_.X_WR.p - X_WR_.p, turned = small_turn(X_WR_.q, input_.X_WR.q);
-  const bool slow = cut(step, settings_.speed_limit * h), lazy = cut(turned, settings_.turn_speed_limit * h);
+  const bool slow = cut_length(step, settings_.speed_limit * h),
+             lazy = cut_length(turned, settings_.turn_speed_limit * h);
   if (slow || lazy) bits_ |= kToolSpeedLimited;
   X_WR_.p += step;
   X_WR_.q = lazy ? rotate_by(turned, X_WR_.q) : input_.X_WR.q;
   V_WR_ = input_.V_WR;
   if (silent_ticks_ > 0 && !goes_on) V_WR_ = {};
-  if (cut(V_WR_.v, settings_.speed_limit) || cut(V_WR_.w, settings_.turn_speed_limit)) bits_ |= kToolSpeedLimited;
+  if (cut_length(V_WR_.v, settings_.speed_limit) || cut_length(V_WR_.w, settings_.turn_speed_limit))
+    bits_ |= kToolSpeedLimited;
 }
 
 // b r + F = sqrt(2 b) u with F = K e + B (r - v) at the end of the tick: the reference velocity that the wave asks for.
@@ -178,7 +174,8 @@ void ToolCoupling::play_wave(const ToolGains& gains, double h) noexcept {
                  (bt + gains.turn_damping + gains.turn_stiffness * h);
   V_WR_ = {s, r};
   // Whatever the wave asks for; what is cut of it is lost to its sender, so energy is only taken.
-  if (cut(V_WR_.v, settings_.speed_limit) || cut(V_WR_.w, settings_.turn_speed_limit)) bits_ |= kToolSpeedLimited;
+  if (cut_length(V_WR_.v, settings_.speed_limit) || cut_length(V_WR_.w, settings_.turn_speed_limit))
+    bits_ |= kToolSpeedLimited;
   X_WR_.p += h * V_WR_.v;
   X_WR_.q = rotate_by(h * V_WR_.w, X_WR_.q);
 }
@@ -241,8 +238,8 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   F.force = g.stiffness * (X_WR_.p - report_.X_WT.p) + g.damping * (V_WR_.v - report_.V_WT.v);
   F.torque = g.turn_stiffness * turn(report_.X_WT.q, X_WR_.q) + g.turn_damping * (V_WR_.w - report_.V_WT.w);
   if (slow_ticks > 0 && settings_.mode == ToolMode::local) F = slow_force(1.5 * slow_ticks * h);
-  const bool limited = cut(F.force, settings_.force_limit);
-  if (cut(F.torque, settings_.torque_limit) || limited) bits_ |= kToolForceLimited;
+  const bool limited = cut_length(F.force, settings_.force_limit);
+  if (cut_length(F.torque, settings_.torque_limit) || limited) bits_ |= kToolForceLimited;
   report_.scale = settings_.gains.stiffness > 0 ? g.stiffness / settings_.gains.stiffness : 0.0;
   report_.stored = 0.5 * g.stiffness * (X_WR_.p - report_.X_WT.p).squaredNorm() +
                    g.turn_stiffness * turn_energy(report_.X_WT.q, X_WR_.q);

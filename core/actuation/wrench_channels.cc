@@ -8,14 +8,6 @@
 namespace tactus {
 namespace {
 
-// Cuts the length of x to limit; true when it was longer.
-bool cut(Vec3& x, double limit) noexcept {
-  const double length = x.norm();
-  if (!(length > limit)) return false;
-  x *= limit / length;
-  return true;
-}
-
 // ceil that forgives the last bits of a quotient that should have been whole.
 std::uint64_t whole_ticks(double seconds, double h) noexcept {
   return static_cast<std::uint64_t>(std::max(1.0, std::ceil(seconds / h - 1e-6)));
@@ -27,9 +19,9 @@ ResolvedWrench resolve_wrench(const WrenchCommand& command, const Body& body, co
   ResolvedWrench out;
   Vec3 force_W = command.in_body_frame ? Vec3(q_WB * command.force) : command.force;
   Vec3 torque_W = command.in_body_frame ? Vec3(q_WB * command.torque) : command.torque;
-  out.clamped = cut(force_W, body.force_limit);
+  out.clamped = cut_length(force_W, body.force_limit);
   if (command.at_point) torque_W += (q_WB * (command.p_BP - body.p_BBcm)).cross(force_W);
-  out.clamped |= cut(torque_W, body.torque_limit);
+  out.clamped |= cut_length(torque_W, body.torque_limit);
   out.F_Bcm_W.force = force_W;
   out.F_Bcm_W.torque = torque_W;
   return out;

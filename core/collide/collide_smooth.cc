@@ -22,7 +22,7 @@ bool is_plane(const ExtremalForm& form) noexcept {
   return form.dim == 2 && form.h11 == 0 && form.h12 == 0 && form.h22 == 0;
 }
 
-double gap_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
+double gap_of_supports(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
   const Vec3 p_A = support(a, X_WA.R.transpose() * -n_W), p_B = support(b, X_WB.R.transpose() * n_W);
   return n_W.dot(X_WA * p_A - X_WB * p_B);
 }
@@ -36,7 +36,7 @@ bool apart(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
            const Witness& witness) noexcept {
   if (witness.axis_A.isZero(0) || !convex(a) || !convex(b)) return false;
   if (a.kind == ShapeKind::half_space || b.kind == ShapeKind::half_space) return false;
-  return gap_along(a, X_WA, b, X_WB, X_WA.R * witness.axis_A) > reach;
+  return gap_of_supports(a, X_WA, b, X_WB, X_WA.R * witness.axis_A) > reach;
 }
 
 // From a point whose normal is tilted against m to the bottom of the valley that it lies over: along the direction of

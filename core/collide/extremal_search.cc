@@ -20,9 +20,6 @@ constexpr double kTouching = 1e-5;
 // Vertices this much nearer to B than the best, of the size, make an edge or a face of it.
 constexpr double kLevel = 1e-4;
 
-Vec3 support_solid(const void* solid, const Vec3& d) noexcept {
-  return static_cast<const ExtremalSolid*>(solid)->support(d);
-}
 Vec3 support_surface(const void* surface, const Vec3& d) noexcept {
   return static_cast<const SmoothSurface*>(surface)->support(d);
 }
@@ -136,7 +133,8 @@ bool ExtremalSearch::cold_plane() noexcept {
 
 bool ExtremalSearch::cold_apart() noexcept {
   Vec3 n;
-  const double gap = closest_convex({support_solid, &a_}, {support_surface, &b_}, a_.centre() - b_.centre(), 1e-7, n);
+  const double gap =
+      closest_convex({ExtremalSolid::support_of, &a_}, {support_surface, &b_}, a_.centre() - b_.centre(), 1e-7, n);
   if (gap <= kTouching * scale_) return false;
   if (start_at({n, 0, nullptr, nullptr}) && root_.d > 0) return true;
   ascend(n, 200);

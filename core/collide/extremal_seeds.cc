@@ -9,9 +9,6 @@ namespace tactus {
 
 namespace {
 
-Vec3 support_solid(const void* solid, const Vec3& d) noexcept {
-  return static_cast<const ExtremalSolid*>(solid)->support(d);
-}
 Vec3 support_point(const void* point, const Vec3&) noexcept {
   return *static_cast<const Vec3*>(point);
 }
@@ -34,8 +31,8 @@ void ExtremalSearch::seed_starts(Starts& starts) const noexcept {
     double gap = n.dot(a_.support(-n) - seed.p_S);
     if (!b_.cavity()) {
       Vec3 towards_a;
-      const double apart =
-          closest_convex({support_solid, &a_}, {support_point, &seed.p_S}, a_.centre() - seed.p_S, 1e-4, towards_a);
+      const double apart = closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &seed.p_S},
+                                          a_.centre() - seed.p_S, 1e-4, towards_a);
       if (apart > 0) gap = apart, n = towards_a;
       if (apart > 0 && n.dot(seed.n_S) < 0) continue;  // A is on the other side of the surface there
     }

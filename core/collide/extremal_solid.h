@@ -29,6 +29,10 @@ class ExtremalSolid {
 
   // Farthest point of the core along d, in the work frame. Not of half-spaces.
   [[nodiscard]] Vec3 support(const Vec3& d) const noexcept;
+  // The same, as closest_convex() asks for it.
+  static Vec3 support_of(const void* solid, const Vec3& d) noexcept {
+    return static_cast<const ExtremalSolid*>(solid)->support(d);
+  }
   // The feature that is farthest along d: vertices within `level` of the farthest make an edge or a face.
   [[nodiscard]] std::int32_t towards(const Vec3& d, double level) const noexcept;
   [[nodiscard]] bool valid(std::int32_t feature) const noexcept { return feature >= 0 && feature < features_; }

@@ -8,10 +8,6 @@ namespace tactus {
 
 namespace {
 
-std::span<const std::uint32_t> list(const FeatureShape::Lists& lists, std::uint32_t i) noexcept {
-  return {lists.entries.data() + lists.first[i], lists.first[i + 1] - lists.first[i]};
-}
-
 constexpr double kInside = 1e-6;  // [m]
 
 }  // namespace
@@ -121,7 +117,7 @@ void FeaturePairs::inter_group(bool vertex_of_a, std::uint32_t v, std::span<cons
 // Fig. 5, (17); Fig. 8, (22) to (24).
 void FeaturePairs::add_vertex_vertex(std::uint32_t va, std::uint32_t vb) noexcept {
   const FeatureShape &a = *side_[0].shape, &b = *side_[1].shape;
-  const auto faces_a = list(a.vertex_faces, va), faces_b = list(b.vertex_faces, vb);
+  const auto faces_a = a.vertex_faces.of(va), faces_b = b.vertex_faces.of(vb);
   if (rules_.repaired) {
     open(FeatureGroup::Kind::repaired);
     for (const std::uint32_t f : faces_b) {
@@ -130,8 +126,8 @@ void FeaturePairs::add_vertex_vertex(std::uint32_t va, std::uint32_t vb) noexcep
     for (const std::uint32_t f : faces_a) {
       if (vertex_applies(false, vb, f, epsilon_)) join(vertex_face(false, vb, f), true);
     }
-    for (const std::uint32_t ea : list(a.vertex_edges, va)) {
-      for (const std::uint32_t eb : list(b.vertex_edges, vb)) {
+    for (const std::uint32_t ea : a.vertex_edges.of(va)) {
+      for (const std::uint32_t eb : b.vertex_edges.of(vb)) {
         bool applies = false;
         join(edge_edge(ea, eb, applies), true);
       }
@@ -146,7 +142,7 @@ void FeaturePairs::add_vertex_vertex(std::uint32_t va, std::uint32_t vb) noexcep
 // (17): X(C1, C4), X(C2, C3), where C1, C2 are v_a against the side that leaves v_b and the one that arrives there,
 // C3, C4 the same of v_b.
 void FeaturePairs::add_cross_planar(std::uint32_t va, std::uint32_t vb) noexcept {
-  const auto faces_a = list(side_[0].shape->vertex_faces, va), faces_b = list(side_[1].shape->vertex_faces, vb);
+  const auto faces_a = side_[0].shape->vertex_faces.of(va), faces_b = side_[1].shape->vertex_faces.of(vb);
   for (std::size_t k = 0; k < 2; ++k) {
     open(FeatureGroup::Kind::cross);
     join(vertex_face(true, va, faces_b[k]), false);
@@ -161,11 +157,11 @@ void FeaturePairs::add_cross_vertices(std::uint32_t va, std::uint32_t vb) noexce
   const auto borders = [](const FeatureShape& shape, std::uint32_t e, std::uint32_t f) {
     return shape.edges[e].left == f || shape.edges[e].right == f;
   };
-  for (const std::uint32_t fa : list(a.vertex_faces, va)) {
-    for (const std::uint32_t fb : list(b.vertex_faces, vb)) {
+  for (const std::uint32_t fa : a.vertex_faces.of(va)) {
+    for (const std::uint32_t fb : b.vertex_faces.of(vb)) {
       open(FeatureGroup::Kind::cross);
-      for (const std::uint32_t ea : list(a.vertex_edges, va)) {
-        for (const std::uint32_t eb : list(b.vertex_edges, vb)) {
+      for (const std::uint32_t ea : a.vertex_edges.of(va)) {
+        for (const std::uint32_t eb : b.vertex_edges.of(vb)) {
           bool applies = false;
           if (borders(a, ea, fa) && borders(b, eb, fb)) join(edge_edge(ea, eb, applies), false);
         }
@@ -183,7 +179,7 @@ void FeaturePairs::add_vertex_edge(bool vertex_of_a, std::uint32_t v, std::uint3
   const Side &own = side_[vertex_of_a ? 0 : 1], &other = side_[vertex_of_a ? 1 : 0];
   const FeatureShape::Edge& edge = other.shape->edges[e];
   const std::uint32_t faces[2] = {edge.left, edge.right};
-  const auto edges = list(own.shape->vertex_edges, v);
+  const auto edges = own.shape->vertex_edges.of(v);
   const auto meet = [&](std::uint32_t own_edge) {
     bool applies = false;
     return vertex_of_a ? edge_edge(own_edge, e, applies) : edge_edge(e, own_edge, applies);

@@ -4,7 +4,7 @@ namespace tactus {
 
 namespace {
 
-constexpr double kParallel = 1e-9;  // sine of the angle between edges
+constexpr double kEdgesParallel = 1e-9;  // sine of the angle between edges
 
 // A vector and its first two derivatives.
 struct VectorJet {
@@ -47,7 +47,7 @@ ChiJet edge_edge_jet(const RigidMotion& a, const Vec3& pa_W, const Vec3& ea_W, c
                      const Vec3& eb_W, const Vec3& towards_A_W) noexcept {
   const VectorJet c = cross_product(direction_jet(a, ea_W), direction_jet(b, eb_W));
   const double length = c.x.norm();
-  if (!(length > kParallel * std::sqrt(ea_W.squaredNorm() * eb_W.squaredNorm()))) return {0, 0, 0, false};
+  if (!(length > kEdgesParallel * std::sqrt(ea_W.squaredNorm() * eb_W.squaredNorm()))) return {0, 0, 0, false};
   const double sign = c.x.dot(towards_A_W) < 0 ? -1 : 1;
   // n = c / length, with length' = n . c' and length'' = n' . c' + n . c''.
   VectorJet n;
@@ -63,7 +63,7 @@ ChiJet edge_edge_jet(const RigidMotion& a, const Vec3& pa_W, const Vec3& ea_W, c
 ChiJet edge_edge_volume_jet(const RigidMotion& a, const Vec3& pa_W, const Vec3& ea_W, const RigidMotion& b,
                             const Vec3& pb_W, const Vec3& eb_W, const Vec3& towards_A_W) noexcept {
   const VectorJet c = cross_product(direction_jet(a, ea_W), direction_jet(b, eb_W));
-  if (!(c.x.norm() > kParallel * std::sqrt(ea_W.squaredNorm() * eb_W.squaredNorm()))) return {0, 0, 0, false};
+  if (!(c.x.norm() > kEdgesParallel * std::sqrt(ea_W.squaredNorm() * eb_W.squaredNorm()))) return {0, 0, 0, false};
   const double sign = c.x.dot(towards_A_W) < 0 ? -1 : 1;
   const ChiJet jet = dot_product(c, difference(point_jet(a, pa_W), point_jet(b, pb_W)));
   return {sign * jet.chi, sign * jet.chi_dot, sign * jet.chi_ddot, true};

@@ -17,10 +17,6 @@ constexpr double kMostFalling = 0.02;  // [rad]
 // over their angle. Their ends are then within reach of each other, and faces see them.
 constexpr double kParallel = 1e-6, kParallelTurns = 2;
 
-std::span<const std::uint32_t> list(const FeatureShape::Lists& lists, std::uint32_t i) noexcept {
-  return {lists.entries.data() + lists.first[i], lists.first[i + 1] - lists.first[i]};
-}
-
 double squared_distance(const Vec3& p, const Vec3& tail, const Vec3& head) noexcept {
   const Vec3 along = head - tail;
   const double length2 = along.squaredNorm();
@@ -263,7 +259,7 @@ Wedge FeaturePairs::wedge(const Side& side, std::uint32_t edge) const noexcept {
 // Eqs. 5 and 6: the edges of the vertex do not point through the face.
 bool FeaturePairs::vertex_applies(bool vertex_of_a, std::uint32_t v, std::uint32_t f, double epsilon) const noexcept {
   const Side &own = side_[vertex_of_a ? 0 : 1], &other = side_[vertex_of_a ? 1 : 0];
-  for (const std::uint32_t k : list(own.shape->vertex_neighbours, v)) {
+  for (const std::uint32_t k : own.shape->vertex_neighbours.of(v)) {
     const Vec3 along = own.vertices[k] - own.vertices[v];
     if (other.normals[f].dot(along) < -epsilon * along.norm()) return false;
   }

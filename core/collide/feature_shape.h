@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/shape/shape.h"
@@ -26,6 +27,9 @@ struct FeatureShape {
   // Lists of lists: entries first[i] .. first[i + 1] belong to i.
   struct Lists {
     std::vector<std::uint32_t> first, entries;
+    [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t i) const noexcept {
+      return {entries.data() + first[i], first[i + 1] - first[i]};
+    }
   };
 
   Kind kind = Kind::none;

@@ -12,7 +12,7 @@ namespace tactus {
 
 namespace {
 
-struct Search {
+struct OneCylinderSearch {
   const Core& a;
   const Core& b;
   const Axis& last;
@@ -22,12 +22,12 @@ struct Search {
 };
 
 // Overlap beyond what the polyhedron's vertex v gives: height of the cylinder along the unit n.
-double cylinder_height(const Search& s, const Vec3& n) noexcept {
+double cylinder_height(const OneCylinderSearch& s, const Vec3& n) noexcept {
   const double z = n.dot(s.axis);
   return n.dot(s.centre) + s.b.half_length * std::abs(z) + s.b.radius * std::sqrt(std::max(0.0, 1.0 - z * z));
 }
 
-bool offer(Search& s, const Vec3& n, double overlap, double margin, int feature_a, int feature_b) noexcept {
+bool offer(OneCylinderSearch& s, const Vec3& n, double overlap, double margin, int feature_a, int feature_b) noexcept {
   const Axis candidate{n, overlap, feature_a, feature_b};
   const bool same = is_same_feature(candidate, s.last, s.best);
   const double score = overlap * (1 + margin - (same ? kHysteresis : 0.0));
@@ -38,7 +38,7 @@ bool offer(Search& s, const Vec3& n, double overlap, double margin, int feature_
   return overlap > 0;
 }
 
-bool try_faces(Search& s) noexcept {
+bool try_faces(OneCylinderSearch& s) noexcept {
   for (int f = 0; f < s.a.face_count; ++f) {
     const Vec3 n = -s.a.faces[f].nhat;
     if (!offer(s, n, s.a.faces[f].offset + cylinder_height(s, n), 0, f, kRound)) return false;
@@ -46,7 +46,7 @@ bool try_faces(Search& s) noexcept {
   return true;
 }
 
-bool try_caps(Search& s) noexcept {
+bool try_caps(OneCylinderSearch& s) noexcept {
   for (const double side : {1.0, -1.0}) {
     const Vec3 n = side * s.axis;
     const double overlap = n.dot(s.centre - s.a.vertices[support_vertex(s.a, -n)]) + s.b.half_length;
@@ -56,7 +56,7 @@ bool try_caps(Search& s) noexcept {
 }
 
 // Vertex v on the side: out along the radius through v.
-bool try_vertices(Search& s) noexcept {
+bool try_vertices(OneCylinderSearch& s) noexcept {
   for (int i = 0; i < s.a.vertex_count; ++i) {
     const Vec3 d = s.a.vertices[i] - s.centre;
     const Vec3 u = d - d.dot(s.axis) * s.axis;
@@ -78,7 +78,7 @@ bool on_arc(const Vec3& n, const Vec3& n1, const Vec3& n2) noexcept {
 }
 
 // One edge of a on the side's line and on both rims.
-bool try_edge(Search& s, int index) noexcept {
+bool try_edge(OneCylinderSearch& s, int index) noexcept {
   const ConvexHull::Edge& edge = s.a.edges[index];
   const bool full = s.a.face_count == 0;
   const Vec3& v = s.a.vertices[edge.vertex_a];
@@ -111,7 +111,7 @@ Axis least_overlap_cylinder(const Core& a, const Core& b, const Axis& last) noex
   Axis same;
   same.proved = same_axis_cylinder(a, b, last, same);
   if (same.proved) return same;
-  Search s{a, b, last, b.axis(), b.p, {}, std::numeric_limits<double>::infinity()};
+  OneCylinderSearch s{a, b, last, b.axis(), b.p, {}, std::numeric_limits<double>::infinity()};
   if (!try_faces(s) || !try_caps(s) || !try_vertices(s)) return s.best;
   for (int i = 0; i < a.edge_count; ++i) {
     if (!try_edge(s, i)) break;

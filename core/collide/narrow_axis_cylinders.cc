@@ -11,9 +11,9 @@ namespace tactus {
 
 namespace {
 
-constexpr int kPool = 6;
+constexpr int kSupportPool = 6;
 
-struct Search {
+struct TwoCylinderSearch {
   const Core& a;
   const Core& b;
   const Axis& last;
@@ -21,19 +21,19 @@ struct Search {
   Axis best;
   double score = std::numeric_limits<double>::infinity();
   // Points of the difference b - a: no direction n has an overlap below w . n for any of them.
-  Vec3 pool[kPool];
-  double pool_square[kPool];
+  Vec3 pool[kSupportPool];
+  double pool_square[kSupportPool];
   int pool_count = 0;
 
-  Search(const Core& first, const Core& second, const Axis& last_axis) noexcept
+  TwoCylinderSearch(const Core& first, const Core& second, const Axis& last_axis) noexcept
       : a(first), b(second), last(last_axis), axis_a(first.axis()), axis_b(second.axis()), d(second.p - first.p) {}
 };
 
 // Points around the direction n, as for polyhedra: what is far from it is dropped at the price of a few products.
-void fill_pool(Search& s, const Vec3& n) noexcept {
+void fill_pool(TwoCylinderSearch& s, const Vec3& n) noexcept {
   Vec3 t1, t2;
   tangent_basis(n, t1, t2);
-  const Vec3 directions[kPool] = {n, n + 0.7 * t1, n - 0.7 * t1, n + 0.7 * t2, n - 0.7 * t2, -n};
+  const Vec3 directions[kSupportPool] = {n, n + 0.7 * t1, n - 0.7 * t1, n + 0.7 * t2, n - 0.7 * t2, -n};
   for (const Vec3& d : directions) {
     s.pool[s.pool_count] = difference_support(s.a, s.b, d) - s.a.p;
     s.pool_square[s.pool_count] = s.pool[s.pool_count].squaredNorm();
@@ -43,7 +43,7 @@ void fill_pool(Search& s, const Vec3& n) noexcept {
 
 // Can no direction within an angle of the unit n have an overlap below the limit? There w . m is at least w . n cos -
 // |w x n| sin.
-bool hopeless(const Search& s, const Vec3& n, double cosine, double sine, double limit) noexcept {
+bool hopeless(const TwoCylinderSearch& s, const Vec3& n, double cosine, double sine, double limit) noexcept {
   for (int k = 0; k < s.pool_count; ++k) {
     const double along = s.pool[k].dot(n), spare = cosine * along - limit;
     const double across2 = s.pool_square[k] - along * along;
@@ -56,11 +56,11 @@ double height(const Core& core, double z) noexcept {
   return core.half_length * std::abs(z) + core.radius * std::sqrt(std::max(0.0, 1.0 - z * z));
 }
 
-double overlap_along(const Search& s, const Vec3& n) noexcept {
+double overlap_along(const TwoCylinderSearch& s, const Vec3& n) noexcept {
   return n.dot(s.d) + height(s.a, n.dot(s.axis_a)) + height(s.b, n.dot(s.axis_b));
 }
 
-bool offer(Search& s, const Vec3& n, double margin, int feature_a, int feature_b) noexcept {
+bool offer(TwoCylinderSearch& s, const Vec3& n, double margin, int feature_a, int feature_b) noexcept {
   const double overlap = overlap_along(s, n);
   const Axis candidate{n, overlap, feature_a, feature_b};
   const bool same = is_same_feature(candidate, s.last, s.best);
@@ -73,12 +73,12 @@ bool offer(Search& s, const Vec3& n, double margin, int feature_a, int feature_b
 }
 
 // The solids are symmetric about their centres, so the sign that runs from b to a has the lesser overlap.
-bool offer_towards(Search& s, const Vec3& n, double margin, int feature_a, int feature_b) noexcept {
+bool offer_towards(TwoCylinderSearch& s, const Vec3& n, double margin, int feature_a, int feature_b) noexcept {
   return offer(s, n.dot(s.d) > 0 ? Vec3(-n) : n, margin, feature_a, feature_b);
 }
 
 // The circle of directions of a side against the other's rims, in eighths.
-bool circle_is_hopeless(const Search& s, const ArcProblem& arc) noexcept {
+bool circle_is_hopeless(const TwoCylinderSearch& s, const ArcProblem& arc) noexcept {
   constexpr double kCos = 0.92387953251128674, kSin = 0.38268343236508977;  // of half an eighth
   constexpr double kDiagonal = 0.70710678118654752;
   const Vec3 diagonal = kDiagonal * (arc.u + arc.v), other = kDiagonal * (arc.u - arc.v);
@@ -89,7 +89,7 @@ bool circle_is_hopeless(const Search& s, const ArcProblem& arc) noexcept {
 }
 
 // Side of one cylinder (axis e) on the other's rims and side.
-bool try_side(Search& s, bool side_of_a) noexcept {
+bool try_side(TwoCylinderSearch& s, bool side_of_a) noexcept {
   const Vec3& e = side_of_a ? s.axis_a : s.axis_b;
   const Vec3& axis = side_of_a ? s.axis_b : s.axis_a;
   const Core& round = side_of_a ? s.b : s.a;
@@ -119,7 +119,7 @@ struct Expansion {
   double curve_a, curve_b;
 };
 
-Expansion expand(const Search& s, const Vec3& n) noexcept {
+Expansion expand(const TwoCylinderSearch& s, const Vec3& n) noexcept {
   Expansion x;
   x.n = n;
   x.w = s.d;
@@ -158,7 +158,7 @@ Vec3 step_of(const Expansion& x, double size) noexcept {
 
 // Local minimum of the overlap from a start; each step must lower it. Gives up where it comes close to `known`, a
 // minimum that was found before.
-Vec3 descend(const Search& s, const Vec3& start, const Vec3& known, double size) noexcept {
+Vec3 descend(const TwoCylinderSearch& s, const Vec3& start, const Vec3& known, double size) noexcept {
   constexpr double kConverged2 = 1e-20, kSame = 0.9998;  // [rad^2], cos(1 degree)
   Expansion x = expand(s, start);
   for (int i = 0; i < 24; ++i) {
@@ -180,7 +180,7 @@ Vec3 descend(const Search& s, const Vec3& start, const Vec3& known, double size)
 
 // Starts: the best axis so far, and the directions of a grid whose neighbourhood may hold a lesser overlap: within the
 // angle delta of n the overlap is at least w . n cos(delta) - |w - (w . n) n| sin(delta).
-bool try_rims(Search& s) noexcept {
+bool try_rims(TwoCylinderSearch& s) noexcept {
   constexpr int kKeep = 3;
   constexpr double kCos = 0.9, kSin = 0.436;  // about half the spacing of the grid
   const double size = s.a.radius + s.a.half_length + s.b.radius + s.b.half_length;
@@ -221,7 +221,7 @@ Axis least_overlap_cylinders(const Core& a, const Core& b, const Axis& last) noe
   Axis same;
   same.proved = same_axis_cylinders(a, b, last, same);
   if (same.proved) return same;
-  Search s(a, b, last);
+  TwoCylinderSearch s(a, b, last);
   if (!offer_towards(s, s.axis_a, 0, kCap, kRound) || !offer_towards(s, s.axis_b, 0, kRound, kCap)) return s.best;
   const double norm2 = last.n.squaredNorm();
   fill_pool(s, norm2 > 0.25 ? Vec3(last.n / std::sqrt(norm2)) : s.best.n);

@@ -12,36 +12,36 @@ namespace {
 
 constexpr int kMaxEdges = 1024;  // hulls of 256 vertices have at most 762, and 508 faces
 constexpr int kMaxFaces = 1024;
-constexpr int kPool = 6;
+constexpr int kEdgePool = 6;
 
-struct Search {
+struct PolyhedraSearch {
   const Core& a;
   const Core& b;
   Axis best;
   double score = std::numeric_limits<double>::infinity();  // best.overlap with the preferences applied
   double bound = std::numeric_limits<double>::infinity();  // what cannot be below this cannot win
-  Vec3 pool[kPool];                                        // points of b - a
+  Vec3 pool[kEdgePool];                                    // points of b - a
   int pool_count = 0;
 
-  Search(const Core& first, const Core& second) noexcept : a(first), b(second) {}
+  PolyhedraSearch(const Core& first, const Core& second) noexcept : a(first), b(second) {}
 };
 
 // Can no overlap along the unit n be below the bound? It is at least w . n for every point w of b - a.
-bool hopeless(const Search& s, const Vec3& n) noexcept {
+bool hopeless(const PolyhedraSearch& s, const Vec3& n) noexcept {
   for (int k = 0; k < s.pool_count; ++k) {
     if (s.pool[k].dot(n) >= s.bound) return true;
   }
   return false;
 }
 
-void take(Search& s, const Vec3& n, double overlap, double score, int feature_a, int feature_b) noexcept {
+void take(PolyhedraSearch& s, const Vec3& n, double overlap, double score, int feature_a, int feature_b) noexcept {
   s.best = {n, overlap, feature_a, feature_b, false};
   s.score = score;
   s.bound = std::min(s.bound, score);
 }
 
 // Tries face f of a. False when it separates.
-bool try_face_a(Search& s, int f, double bias) noexcept {
+bool try_face_a(PolyhedraSearch& s, int f, double bias) noexcept {
   const ConvexHull::Face& face = s.a.faces[f];
   const Vec3 n = -face.nhat;
   if (hopeless(s, n)) return true;
@@ -51,7 +51,7 @@ bool try_face_a(Search& s, int f, double bias) noexcept {
   return overlap > 0;
 }
 
-bool try_face_b(Search& s, int f, double bias) noexcept {
+bool try_face_b(PolyhedraSearch& s, int f, double bias) noexcept {
   const ConvexHull::Face& face = s.b.faces[f];
   const Vec3 n = s.b.R * face.nhat;
   if (hopeless(s, n)) return true;
@@ -63,10 +63,10 @@ bool try_face_b(Search& s, int f, double bias) noexcept {
 
 // Points of b - a around the best axis: what is far from it is then dropped at the price of a few products. Tilts of
 // about 35 degrees leave the fewest edges (tried: 20, 35, 90).
-void fill_pool(Search& s, const Vec3& n) noexcept {
+void fill_pool(PolyhedraSearch& s, const Vec3& n) noexcept {
   Vec3 t1, t2;
   tangent_basis(n, t1, t2);
-  const Vec3 directions[kPool] = {n, n + 0.7 * t1, n - 0.7 * t1, n + 0.7 * t2, n - 0.7 * t2, -n};
+  const Vec3 directions[kEdgePool] = {n, n + 0.7 * t1, n - 0.7 * t1, n + 0.7 * t2, n - 0.7 * t2, -n};
   for (const Vec3& d : directions) s.pool[s.pool_count++] = difference_support(s.a, s.b, d);
 }
 
@@ -101,10 +101,10 @@ EdgeArc arc_of(const Core& core, int index, bool is_a) noexcept {
 
 // Indices of the edges that may still win. Along an arc of directions (shorter than half a turn) w . n is least at an
 // end when it is positive at both, so an edge is dropped when one point of the pool speaks against both its faces.
-int surviving_edges(const Search& s, const Core& core, bool is_a, std::uint16_t (&list)[kMaxEdges]) noexcept {
+int surviving_edges(const PolyhedraSearch& s, const Core& core, bool is_a, std::uint16_t (&list)[kMaxEdges]) noexcept {
   std::uint8_t against[kMaxFaces];  // bit k: pool point k
   const int faces = std::min(core.face_count, kMaxFaces);
-  Vec3 pool[kPool];
+  Vec3 pool[kEdgePool];
   for (int k = 0; k < s.pool_count; ++k) pool[k] = is_a ? Vec3(-s.pool[k]) : Vec3(core.R.transpose() * s.pool[k]);
   for (int f = 0; f < faces; ++f) {
     unsigned bits = 0;
@@ -124,7 +124,7 @@ int surviving_edges(const Search& s, const Core& core, bool is_a, std::uint16_t 
 }
 
 // Do the arcs of both edges cross, so that e_a x e_b supports both? A segment's edge has the whole circle.
-bool arcs_cross(const Search& s, const EdgeArc& x, const EdgeArc& y) noexcept {
+bool arcs_cross(const PolyhedraSearch& s, const EdgeArc& x, const EdgeArc& y) noexcept {
   const bool full_a = s.a.face_count == 0, full_b = s.b.face_count == 0;
   const double c = full_b ? 0 : y.n1.dot(x.e), d = full_b ? 0 : y.n2.dot(x.e);
   if (!full_b && c * d >= 0) return false;
@@ -134,7 +134,7 @@ bool arcs_cross(const Search& s, const EdgeArc& x, const EdgeArc& y) noexcept {
 }
 
 // Tries a pair of edges. False when it separates.
-bool try_edges(Search& s, const EdgeArc& x, const EdgeArc& y, double bias, double& limit) noexcept {
+bool try_edges(PolyhedraSearch& s, const EdgeArc& x, const EdgeArc& y, double bias, double& limit) noexcept {
   if (!arcs_cross(s, x, y)) return true;
   const Vec3 cross = x.e.cross(y.e);
   const double length2 = cross.squaredNorm();
@@ -150,10 +150,10 @@ bool try_edges(Search& s, const EdgeArc& x, const EdgeArc& y, double bias, doubl
   return overlap > 0;
 }
 
-void search_edges(Search& s, const Axis& last) noexcept {
+void search_edges(PolyhedraSearch& s, const Axis& last) noexcept {
   // An edge pair must beat the best face by the margin, unless it was the contact of the last tick.
   const bool was_edges = last.feature_a >= 0 && last.feature_b >= 0;
-  const double slack = 1e-10 * s.pool[kPool - 1].norm();
+  const double slack = 1e-10 * s.pool[kEdgePool - 1].norm();
   double limit = s.score * (1 - kEdgeMargin) - slack;
   std::uint16_t list_a[kMaxEdges], list_b[kMaxEdges];
   const int count_a = surviving_edges(s, s.a, true, list_a);
@@ -174,7 +174,7 @@ void search_edges(Search& s, const Axis& last) noexcept {
 Axis least_overlap_polyhedra(const Core& a, const Core& b, const Axis& last) noexcept {
   Axis same;
   if (same_axis_polyhedra(a, b, last, same)) return same;
-  Search s(a, b);
+  PolyhedraSearch s(a, b);
   int last_a = last.feature_b < 0 && last.feature_a < a.face_count ? last.feature_a : -1;
   int last_b = last.feature_a < 0 && last.feature_b < b.face_count ? last.feature_b : -1;
   // The face of last time first: it is nearly always still the best, and makes the bound sharp.
@@ -182,7 +182,7 @@ Axis least_overlap_polyhedra(const Core& a, const Core& b, const Axis& last) noe
   if (last_b >= 0 && !try_face_b(s, last_b, kHysteresis)) return s.best;
   // If two edges met last time, their overlap now bounds the answer from the start.
   if (last.feature_a >= 0 && last.feature_b >= 0 && last.feature_a < a.edge_count && last.feature_b < b.edge_count) {
-    Search trial(a, b);
+    PolyhedraSearch trial(a, b);
     double limit = trial.score;
     const EdgeArc x = arc_of(a, last.feature_a, true), y = arc_of(b, last.feature_b, false);
     if (!try_edges(trial, x, y, 0, limit)) return trial.best;

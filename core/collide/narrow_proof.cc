@@ -6,9 +6,6 @@ namespace tactus {
 
 namespace {
 
-constexpr int kRingMax = 16;
-constexpr double kSameHeight = 1e-6;  // of the overlap
-
 // Four points of the disc of radius r around `centre` with normal n, one of them on the way to the origin.
 void disc_ring(const Vec3& centre, double r, const Vec3& n, Vec3 (&ring)[kRingMax]) noexcept {
   Vec3 t1 = n.dot(centre) * n - centre, t2;

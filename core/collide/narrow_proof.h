@@ -6,6 +6,9 @@
 
 namespace tactus {
 
+constexpr int kRingMax = 16;          // points of a flat patch
+constexpr double kSameHeight = 1e-6;  // of the overlap: vertices this close in height lie on one patch
+
 // The overlap along the unit m is the height of the difference b - a along m, and the least of all is the distance from
 // the origin to its boundary. Where the boundary has a flat patch with normal n (a face, a cap, edge on edge, side on
 // side), the cone from points of that patch to the lowest point against n is part of the difference. If the origin is

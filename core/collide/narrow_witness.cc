@@ -7,9 +7,6 @@ namespace tactus {
 
 namespace {
 
-constexpr int kRingMax = 16;
-constexpr double kSameHeight = 1e-6;  // of the overlap
-
 struct Height {
   double value = 0;
   std::int32_t vertex = 0;

@@ -8,7 +8,7 @@
 namespace tactus {
 namespace {
 
-constexpr double kSmallestPivot = 1e-11;
+constexpr double kSmallestOwn = 1e-11;
 constexpr double kZero = 1e-12;  // of scaled values of about 1
 
 }  // namespace
@@ -107,7 +107,7 @@ bool DantzigSolver::measure_column_from(std::uint32_t c, std::uint32_t i, Form f
   std::fill_n(line, table_.width(), 0.0);
   add_width(line, i, from_middle ? -sign : is_friction_row(reduced_, i) ? 2 : 1);
   const double own = 1 - line[c];
-  if (std::abs(own) < kSmallestPivot) return false;
+  if (std::abs(own) < kSmallestOwn) return false;
   line[c] = sign;
   for (std::uint32_t j = 0; j < table_.width(); ++j) line[j] /= own;
   table_.substitute(c);
@@ -117,7 +117,7 @@ bool DantzigSolver::measure_column_from(std::uint32_t c, std::uint32_t i, Form f
 
 void DantzigSolver::consider(Event& best, const Event& candidate, double value, double rate,
                              double size) const noexcept {
-  if (!(rate < -kSmallestPivot * size)) return;
+  if (!(rate < -kSmallestOwn * size)) return;
   Event event = candidate;
   event.step = std::max(value, 0.0) / -rate;
   const double margin = kZero * (1 + event.step);
@@ -227,7 +227,7 @@ LcpStatus DantzigSolver::add(std::uint32_t i, std::uint32_t pivots_max) noexcept
   if (form_[i] == Form::middle) {
     direction = w_start <= 0 ? 1 : -1;
     const std::uint32_t r = row_of(dual(i)), c = column_of(driver);
-    if (std::abs(w_start) <= kZero && std::abs(table_.row(r)[c]) > kSmallestPivot) {
+    if (std::abs(w_start) <= kZero && std::abs(table_.row(r)[c]) > kSmallestOwn) {
       exchange(r, c);  // it sticks already
       return LcpStatus::solved;
     }

@@ -8,7 +8,7 @@
 namespace tactus {
 namespace {
 
-constexpr double kDependent = 1e-12;
+constexpr double kDependentColumn = 1e-12;
 constexpr double kArmijo = 1e-4;
 constexpr int kHalvings = 14;
 
@@ -110,7 +110,7 @@ bool NewtonSolver::newton_step() noexcept {
     std::copy_n(&J_[std::size_t{i} * p_.n], p_.n, lu_.row(i));
     trial_phi_[i] = -phi_[i];
   }
-  lu_.factor(kDependent);
+  lu_.factor(kDependentColumn);
   flops_ += lu_.flops();
   lu_.solve(trial_phi_.data(), step_.data());
   double descent = 0, size = 0;
@@ -136,7 +136,7 @@ void NewtonSolver::levenberg_step() noexcept {
     lu_.row(i)[i] += lambda;
     trial_phi_[i] = -gradient_[i];
   }
-  lu_.factor(kDependent);
+  lu_.factor(kDependentColumn);
   flops_ += lu_.flops() + 2 * std::uint64_t{p_.n} * p_.n * p_.n;
   lu_.solve(trial_phi_.data(), step_.data());
 }

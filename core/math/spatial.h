@@ -39,6 +39,14 @@ struct SpatialVelocity {  // V_WBq: of the point of B at q, in W
   Vec3 v = Vec3::Zero();  // [m/s]
 };
 
+// Cuts the length of x to limit; true when it was longer.
+inline bool cut_length(Vec3& x, double limit) noexcept {
+  const double length = x.norm();
+  if (!(length > limit)) return false;
+  x *= limit / length;
+  return true;
+}
+
 // Two unit vectors that complete the unit vector n to a right-handed basis (t1, t2, n). Deterministic, no branch on
 // noise but at n.z = 0 (Duff et al. 2017).
 inline void tangent_basis(const Vec3& n, Vec3& t1, Vec3& t2) noexcept {

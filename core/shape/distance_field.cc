@@ -9,8 +9,6 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint32_t kIndexMask = 0x3fffffffu;
-
 // The leaf that holds a point, and where in it.
 struct Leaf {
   std::uint32_t node;
@@ -30,7 +28,7 @@ Leaf find_leaf(const DistanceField& field, const Vec3& p_S) noexcept {
         child |= 1U << k;
       }
     }
-    leaf.node = field.nodes[(leaf.node & kIndexMask) + child];
+    leaf.node = field.nodes[(leaf.node & DistanceField::kIndexMask) + child];
     leaf.edge *= 0.5;
   }
   return leaf;
@@ -55,7 +53,7 @@ Vec3 slope(const float* corner, const Vec3& t) noexcept {
 
 FieldSample sample_inside(const DistanceField& field, const TriangleMesh& mesh, const Vec3& p_S) noexcept {
   const Leaf leaf = find_leaf(field, p_S);
-  const std::uint32_t index = leaf.node & kIndexMask;
+  const std::uint32_t index = leaf.node & DistanceField::kIndexMask;
   if ((leaf.node >> 30U) == DistanceField::kExact) {
     const std::uint32_t first = field.exact_first[index];
     const MeshClosest c =

@@ -49,8 +49,9 @@ struct DistanceField {
   double tolerance = 0;        // as asked for [m]
   double max_error = 0;        // largest (error - kGrowth |d|) met at the test points; at most the tolerance [m]
   std::uint32_t triangle_count = 0;
-  int depth = 0;                     // levels below the root
-  std::vector<std::uint32_t> nodes;  // the root first
+  int depth = 0;                                            // levels below the root
+  static constexpr std::uint32_t kIndexMask = 0x3fffffffu;  // of a node; the bits above say what it is
+  std::vector<std::uint32_t> nodes;                         // the root first
   std::vector<Linear> linear;
   std::vector<std::uint32_t>
       exact_first;  // CSR: exact leaf i keeps exact_triangles[exact_first[i], exact_first[i + 1])

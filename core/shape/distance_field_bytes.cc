@@ -12,7 +12,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 constexpr std::uint64_t kLayout = 0x54414344'46000001ULL;  // "TACDF", version 1
-constexpr std::uint32_t kIndexMask = 0x3fffffffu;
 constexpr int kMaxDepth = 16;
 
 struct Header {
@@ -50,7 +49,7 @@ bool good_nodes(const DistanceField& field) {
   level[0] = 0;
   for (std::size_t i = 0; i < field.nodes.size(); ++i) {
     const std::uint32_t kind = field.nodes[i] >> 30U;
-    const std::size_t index = field.nodes[i] & kIndexMask;
+    const std::size_t index = field.nodes[i] & DistanceField::kIndexMask;
     if (level[i] == 0xff) return false;  // nobody's child
     if (kind == DistanceField::kInner) {
       if (index <= i || index + 8 > field.nodes.size() || level[i] >= kMaxDepth) return false;

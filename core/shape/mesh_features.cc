@@ -10,10 +10,9 @@ namespace tactus {
 namespace {
 
 using Triangle = TriangleMesh::Triangle;
-constexpr std::uint32_t kNone = 0xffffffffu;
 
 void find_neighbours(TriangleMesh& mesh) {
-  mesh.neighbours.assign(mesh.triangles.size(), Triangle{kNone, kNone, kNone});
+  mesh.neighbours.assign(mesh.triangles.size(), Triangle{kNoIndex, kNoIndex, kNoIndex});
   const auto uses = edge_uses(mesh.triangles);
   for_each_edge(uses, [&](const EdgeUse* use, std::size_t count) {
     TACTUS_ASSERT(count == 2 && use[0].forward != use[1].forward);
@@ -76,11 +75,11 @@ void find_facets(TriangleMesh& mesh) {
   std::iota(seeds.begin(), seeds.end(), 0u);
   // The largest first: its plane is the best known, so that a facet does not depend on where it is begun.
   std::stable_sort(seeds.begin(), seeds.end(), [&](auto a, auto b) { return area[a] > area[b]; });
-  mesh.facet.assign(mesh.triangles.size(), kNone);
+  mesh.facet.assign(mesh.triangles.size(), kNoIndex);
   mesh.facet_count = 0;
   std::vector<std::uint32_t> open;
   for (const std::uint32_t seed : seeds) {
-    if (mesh.facet[seed] != kNone) continue;
+    if (mesh.facet[seed] != kNoIndex) continue;
     const Vec3& n = mesh.normals[seed];
     const Vec3& p = mesh.vertices[mesh.triangles[seed][0]];
     const auto in_plane = [&](std::uint32_t t) {
@@ -94,7 +93,7 @@ void find_facets(TriangleMesh& mesh) {
       const std::uint32_t t = open.back();
       open.pop_back();
       for (const std::uint32_t u : mesh.neighbours[t]) {
-        if (mesh.facet[u] != kNone || !in_plane(u)) continue;
+        if (mesh.facet[u] != kNoIndex || !in_plane(u)) continue;
         mesh.facet[u] = mesh.facet_count;
         open.push_back(u);
       }

@@ -10,6 +10,8 @@
 
 namespace tactus {
 
+constexpr std::uint32_t kNoIndex = 0xffffffffu;  // no triangle, vertex, facet, shell
+
 // One triangle's use of an edge. The key orders both directions of an edge together: smaller vertex, larger vertex.
 struct EdgeUse {
   std::uint64_t key = 0;

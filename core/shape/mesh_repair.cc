@@ -10,7 +10,6 @@ namespace tactus {
 namespace {
 
 using Triangle = TriangleMesh::Triangle;
-constexpr std::uint32_t kNone = 0xffffffffu;
 
 bool repeats(const Triangle& t) noexcept {
   return t[0] == t[1] || t[1] == t[2] || t[2] == t[0];
@@ -38,12 +37,12 @@ void rename(MeshSoup& soup, const std::vector<std::uint32_t>& to) {
 }
 
 void drop_unused_vertices(MeshSoup& soup) {
-  std::vector<std::uint32_t> to(soup.vertices.size(), kNone);
+  std::vector<std::uint32_t> to(soup.vertices.size(), kNoIndex);
   for (const Triangle& t : soup.triangles)
     for (const std::uint32_t v : t) to[v] = 0;
   std::uint32_t n = 0;
   for (std::size_t v = 0; v < to.size(); ++v) {
-    if (to[v] == kNone) continue;
+    if (to[v] == kNoIndex) continue;
     soup.vertices[n] = soup.vertices[v];
     to[v] = n++;
   }

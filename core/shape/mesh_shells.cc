@@ -10,7 +10,6 @@ namespace tactus {
 namespace {
 
 using Triangle = TriangleMesh::Triangle;
-constexpr std::uint32_t kNone = 0xffffffffu;
 
 // Across each edge with two uses: the other triangle and whether both run along it the same way (one must be turned).
 struct Links {
@@ -19,7 +18,7 @@ struct Links {
 };
 Links find_links(const std::vector<Triangle>& triangles) {
   Links links;
-  links.other.assign(triangles.size(), Triangle{kNone, kNone, kNone});
+  links.other.assign(triangles.size(), Triangle{kNoIndex, kNoIndex, kNoIndex});
   links.same_way.assign(triangles.size(), {false, false, false});
   const auto uses = edge_uses(triangles);
   for_each_edge(uses, [&](const EdgeUse* use, std::size_t count) {
@@ -81,11 +80,11 @@ std::vector<Shell> find_shells(const std::vector<Vec3>& vertices, const std::vec
   const Links links = find_links(triangles);
   std::vector<Shell> shells;
   std::vector<ShellPart> parts;
-  shell_of.assign(triangles.size(), kNone);
+  shell_of.assign(triangles.size(), kNoIndex);
   const MeshBounds all = bounds_of(vertices);
   const Vec3 o = 0.5 * (all.lo + all.hi);
   for (std::uint32_t seed = 0; seed < triangles.size(); ++seed) {
-    if (shell_of[seed] != kNone) continue;
+    if (shell_of[seed] != kNoIndex) continue;
     Shell shell{seed, 0, 0, 0};
     ShellPart part{{seed}, {vertices[triangles[seed][0]], vertices[triangles[seed][0]]}};
     const auto number = static_cast<std::uint32_t>(shells.size());
@@ -98,7 +97,7 @@ std::vector<Shell> find_shells(const std::vector<Vec3>& vertices, const std::vec
         part.box.hi = part.box.hi.cwiseMax(vertices[v]);
       }
       for (const std::uint32_t u : links.other[part.triangles[i]]) {
-        if (u == kNone || shell_of[u] != kNone) continue;
+        if (u == kNoIndex || shell_of[u] != kNoIndex) continue;
         shell_of[u] = number;
         part.triangles.push_back(u);
       }
@@ -127,7 +126,7 @@ bool orient(MeshSoup& soup, MeshRepairs& done) {
       turned += turn[t];
       for (std::size_t k = 0; k < 3; ++k) {
         const std::uint32_t u = links.other[t][k];
-        if (u == kNone) continue;
+        if (u == kNoIndex) continue;
         const auto wanted = static_cast<std::uint8_t>(turn[t] ^ static_cast<std::uint8_t>(links.same_way[t][k]));
         if (turn[u] == 2) {
           turn[u] = wanted;
@@ -170,19 +169,19 @@ void split_pinched_vertices(MeshSoup& soup, MeshRepairs& done) {
   for (std::uint32_t t = 0; t < soup.triangles.size(); ++t) {
     for (std::uint32_t k = 0; k < 3; ++k) {
       const std::uint32_t u = links.other[t][k];
-      if (u == kNone) continue;
+      if (u == kNoIndex) continue;
       for (const std::uint32_t c : {k, (k + 1) % 3}) {
         const std::uint32_t a = find(3 * t + c), b = find(corner_of(u, soup.triangles[t][c]));
         fan[std::max(a, b)] = std::min(a, b);
       }
     }
   }
-  std::vector<std::uint32_t> first_fan(soup.vertices.size(), kNone), vertex_of_fan(fan.size(), kNone);
+  std::vector<std::uint32_t> first_fan(soup.vertices.size(), kNoIndex), vertex_of_fan(fan.size(), kNoIndex);
   for (std::uint32_t c = 0; c < fan.size(); ++c) {
     std::uint32_t& v = soup.triangles[c / 3][c % 3];
     const std::uint32_t own = find(c);
-    if (vertex_of_fan[own] == kNone) {
-      if (first_fan[v] == kNone) {
+    if (vertex_of_fan[own] == kNoIndex) {
+      if (first_fan[v] == kNoIndex) {
         first_fan[v] = own;
         vertex_of_fan[own] = v;
       } else {

@@ -42,6 +42,8 @@ class Exchange {
 void with_solver(const Exchange& x, ContactModelKind kind, std::function<void(SlowSolver*)> then);
 
 // requests_world.cc
+// For the tick, from this client.
+[[nodiscard]] Command command_of(const Exchange& x, Command::Kind kind);
 void load_scene(const Exchange& x, const v1::LoadScene& request);
 void pause(const Exchange& x);
 void resume(const Exchange& x);

@@ -36,16 +36,15 @@ void build(const Exchange& x, Make make, std::function<void(Solver*)> then) {
              });
 }
 
-Command command_of(const Exchange& x, Command::Kind kind) {
-  Command command;
-  command.kind = kind;
-  command.client = x.client();
+// Void in another scene.
+Command command_of_scene(const Exchange& x, Command::Kind kind) {
+  Command command = command_of(x, kind);
   command.epoch = x.hub().scene.epoch;
   return command;
 }
 
 void switch_model(const Exchange& x, ContactModelKind kind, SlowSolver* solver) {
-  Command command = command_of(x, Command::Kind::set_model);
+  Command command = command_of_scene(x, Command::Kind::set_model);
   command.value = static_cast<std::uint64_t>(kind);
   command.solver = solver;
   Hub& hub = x.hub();
@@ -113,7 +112,7 @@ void set_shadow(const Exchange& x, const v1::SetShadow& request) {
     wish.model = kind;
   }
   const auto put = [x, wish](ShadowSolver* shadow) {
-    Command command = command_of(x, Command::Kind::set_shadow);
+    Command command = command_of_scene(x, Command::Kind::set_shadow);
     command.shadow = shadow;
     x.hub().tick.post(command, [x, wish](const Notice& notice) {
       if (!notice.ok) return x.error(v1::ERROR_STALE_EPOCH, "the scene changed before the shadow was in place");

@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::uint32_t kStepTicksMax = 1'000'000;
 
-Command command_of(const Exchange& x, Command::Kind kind) {
-  Command command;
-  command.kind = kind;
-  command.client = x.client();
-  return command;
-}
-
 bool refused_in_lockstep(const Exchange& x, const char* what) {
   if (!x.hub().tick.lockstep()) return false;
   x.error(v1::ERROR_WRONG_STATE, std::string(what) + " is for free run; in lockstep use Grant, or SetLockstep off");
@@ -67,6 +60,13 @@ void swap_in(const Exchange& x, std::shared_ptr<LoadedScene> loaded) {
 }
 
 }  // namespace
+
+Command command_of(const Exchange& x, Command::Kind kind) {
+  Command command;
+  command.kind = kind;
+  command.client = x.client();
+  return command;
+}
 
 void load_scene(const Exchange& x, const v1::LoadScene& request) {
   if (!x.needs_world()) return;

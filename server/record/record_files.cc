@@ -5,6 +5,7 @@
 
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -88,6 +89,11 @@ void OutFile::close() {
     fail("its last name cannot be given to " + part, errno);
     path_ = part;
   }
+}
+
+std::int64_t unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 std::string file_stem(std::int64_t unix_s, const std::string& scene, const std::string& reason) {

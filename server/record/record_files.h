@@ -35,6 +35,8 @@ class OutFile {
   std::uint64_t bytes_ = 0;
 };
 
+// Since 1970 [ns]; for names and headers of files only.
+std::int64_t unix_ns();
 // 20261122T134501Z-SCENE-REASON; what does not belong in a name becomes '_'.
 std::string file_stem(std::int64_t unix_s, const std::string& scene, const std::string& reason);
 

@@ -23,11 +23,6 @@ constexpr double kStatesLeast = 0.3;     // of that share, however many joints a
 constexpr std::uint64_t kPollNs = 2'000'000;
 constexpr std::uint32_t kNever = 1u << 31;  // ticks
 
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 void sleep_for(std::uint64_t ns) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
 }

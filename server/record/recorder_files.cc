@@ -1,6 +1,5 @@
 // The recorder's recordings: their files begin and end; the ring between is RecordStream's.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <utility>
@@ -9,11 +8,6 @@
 
 namespace tactus::record {
 namespace {
-
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 // run.mcap, run-2.mcap ...
 std::string numbered(const std::string& path, std::uint32_t number) {
