@@ -98,6 +98,9 @@ bool ContactNewton::shape(const ContactProblem& problem, const ContactIslands& i
       first = std::min(first, row_of_block_[a]);
     }
   }
+  look_work_ = kLookWork * island.contacts.size();
+  factor_work_ = kBlockWork * island.contacts.size();
+  for (std::uint32_t i = 0; i < rows_; ++i) factor_work_ += std::uint64_t{i - first_[i]} * (i - first_[i]);
   return H_.shape(rows_, first_.data());
 }
 
@@ -219,6 +222,7 @@ void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& 
 
 // step_ = -H^-1 R, and what it does to each contact's velocity.
 bool ContactNewton::direction(const Context& s) noexcept {
+  s.work.spend(factor_work_);
   if (!H_.shape(rows_, first_.data())) return false;
   for (std::uint32_t i = 0; i < rows_; ++i) H_.lower(i)[i] = 1;
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
@@ -262,12 +266,14 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations) noexcept
   double norm = find_residual(s);
   for (int k = 0; k < kNewtonSteps; ++k) {
     if (!(norm > kEquation * kEquation * scale_)) return norm == norm;
+    if (s.work.spent()) return false;
     ++iterations;
     if (!direction(s)) return false;
     double t = 1, next = 0;
     move(s, 1);
     for (int halving = 0;; ++halving) {
       next = find_residual(s);
+      s.work.spend(look_work_);
       if (next < (1 - 1e-3 * t) * norm) break;
       if (halving == 6) {
         move(s, -t);
@@ -320,6 +326,7 @@ void ContactNewton::guess_better(const Context& s, double proximal, std::uint32_
     if (!(now < least)) sum_up(s, p);
     least = std::min(least, now);
   };
+  s.work.spend(look_work_ * sweeps);
   sweep_island(s.problem, s.island, s.disc, sweeps, p, s.u);
   choose();
   settle(s, proximal, p, iterations);
@@ -343,8 +350,8 @@ void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
 }
 
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
-                                     const FrictionDisc& disc, Vec3* p, double* u) noexcept {
-  const Context s{problem, island, disc, u};
+                                     const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work) noexcept {
+  const Context s{problem, island, disc, u, work};
   ContactSolution best;
   sum_up(s, p);
   best.residual = island_residual(problem, island, disc, p, u);
@@ -358,6 +365,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
   for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= kEnough); ++step) {
+    if (work.spent()) break;
     start(s, p, proximal);
     find_velocities(s);
     const bool found = follow(s, best.iterations);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/contact/contact_island.h"
+#include "core/contact/solver_work.h"
 #include "core/math/skyline.h"
 
 namespace tactus {
@@ -34,9 +35,9 @@ class ContactNewton {
   [[nodiscard]] bool shape(const ContactProblem& problem, const ContactIslands& islands,
                            const ContactIsland& island) noexcept;
   // p: per contact of the problem, the guess and the result; u: half velocities, sum Y p of it on return. The best seen
-  // is kept. After shape() of the same island.
+  // is kept. After shape() of the same island. Ends when the work is spent: with none left p stays the guess.
   ContactSolution solve(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc, Vec3* p,
-                        double* u) noexcept;
+                        double* u, SolverWork& work) noexcept;
 
  private:
   // The law's value and slope at one contact.
@@ -55,6 +56,7 @@ class ContactNewton {
     const ContactIsland& island;
     const FrictionDisc& disc;
     double* u;
+    SolverWork& work;
   };
 
   void start(const Context& s, const Vec3* p, double proximal) noexcept;
@@ -78,6 +80,7 @@ class ContactNewton {
   std::vector<double> step_, residual_;  // by row of the island
   std::vector<std::uint32_t> first_, row_of_block_;
   std::uint32_t rows_ = 0;
+  std::uint64_t look_work_ = 0, factor_work_ = 0;  // of a residual; of a matrix and its factor
   double scale_ = 0;
 };
 

@@ -73,15 +73,17 @@ void ContactSolver::load_lcp(const ContactProblem& problem, const ContactIsland&
   }
 }
 
-bool ContactSolver::pivot(const ContactProblem& problem, const ContactIsland& island, Vec3* p) noexcept {
+bool ContactSolver::pivot(const ContactProblem& problem, const ContactIsland& island, Vec3* p,
+                          SolverWork& work) noexcept {
   std::uint32_t n = 0;
   for (const std::uint32_t i : island.contacts) n += problem.contact(i).rows;
-  if (n > kLcpRows) return false;
+  if (n > kLcpRows || work.spent()) return false;
   load_lcp(problem, island);
   const LcpProblem lcp{n, 0, A_.data(), b_.data(), lo_.data(), hi_.data(), normal_.data()};
   LcpSolverOptions options;
-  options.common.flops_max = 400'000'000;
+  options.common.flops_max = std::min(kPivotWork, work.left);
   const LcpResult result = lcp_.solve(lcp, z_.data(), options);
+  work.spend(result.flops);
   if (result.status != LcpStatus::solved) return false;
   const double half = std::sqrt(0.5);
   std::uint32_t row = 0;
@@ -94,8 +96,8 @@ bool ContactSolver::pivot(const ContactProblem& problem, const ContactIsland& is
 }
 
 ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const ContactIsland& island,
-                                            const FrictionDisc& disc, Vec3* p, double* u,
-                                            SolverReport& report) noexcept {
+                                            const FrictionDisc& disc, Vec3* p, double* u, SolverReport& report,
+                                            SolverWork& work) noexcept {
   const bool fits = newton_.shape(problem, islands_, island);
   ContactSolution best;
   best.residual = std::numeric_limits<double>::infinity();
@@ -110,20 +112,22 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
     for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
   };
   if (fits) {
-    keep(newton_.solve(problem, island, disc, p, u));
+    keep(newton_.solve(problem, island, disc, p, u, work));
     if (best.residual <= kContactTolerance) return best;
   }
   ++report.fallbacks;
   for (const std::uint32_t i : island.contacts) p[i].setZero();
   sum_up();
+  work.spend(kLookWork * island.contacts.size() * (fits ? kFewSweeps : kManySweeps));
   keep({sweep_island(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
-  if (fits && best.residual > kContactTolerance) keep(newton_.solve(problem, island, disc, p, u));
-  if (fits && best.residual > kContactTolerance && pivot(problem, island, p)) {
-    keep(newton_.solve(problem, island, disc, p, u));
+  if (fits && best.residual > kContactTolerance) keep(newton_.solve(problem, island, disc, p, u, work));
+  if (fits && best.residual > kContactTolerance && pivot(problem, island, p, work)) {
+    keep(newton_.solve(problem, island, disc, p, u, work));
   }
   if (best.residual > kContactTolerance) {
     for (const std::uint32_t i : island.contacts) p[i] = best.residual < 1 ? kept_[i] : Vec3::Zero();
     sum_up();
+    work.spend(kLookWork * island.contacts.size() * kManySweeps);
     keep({sweep_island(problem, island, disc, kManySweeps, p, u), 0});
   }
   const bool usable = best.residual < std::numeric_limits<double>::infinity();
@@ -133,8 +137,8 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   return best;
 }
 
-SolverReport ContactSolver::solve(const ContactProblem& problem, std::uint32_t friction_directions, Vec3* p,
-                                  double* u) noexcept {
+SolverReport ContactSolver::solve(const ContactProblem& problem, std::uint32_t friction_directions, Vec3* p, double* u,
+                                  SolverWork& work) noexcept {
   SolverReport report;
   const FrictionDisc disc(friction_directions);
   std::fill_n(u, problem.half_size(), 0.0);
@@ -144,7 +148,7 @@ SolverReport ContactSolver::solve(const ContactProblem& problem, std::uint32_t f
     p[i] = project_contact(problem.contact(i), disc, p[i], -1);
   }
   for (std::uint32_t k = 0; k < islands_.count(); ++k) {
-    const ContactSolution found = solve_island(problem, islands_.island(k), disc, p, u, report);
+    const ContactSolution found = solve_island(problem, islands_.island(k), disc, p, u, report, work);
     report.iterations += found.iterations;
     report.residual = std::max(report.residual, found.residual);
   }

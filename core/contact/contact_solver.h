@@ -28,13 +28,15 @@ class ContactSolver {
   ContactSolver(const Model& model, const Limits& limits);
 
   // p: per contact, the guess in, impulses out: finite, in their cones, whatever happened. u: half velocities, out.
-  SolverReport solve(const ContactProblem& problem, std::uint32_t friction_directions, Vec3* p, double* u) noexcept;
+  // work: what it may cost; when that is spent, what is left of the order is skipped but for some sweeps.
+  SolverReport solve(const ContactProblem& problem, std::uint32_t friction_directions, Vec3* p, double* u,
+                     SolverWork& work) noexcept;
 
  private:
-  bool pivot(const ContactProblem& problem, const ContactIsland& island, Vec3* p) noexcept;
+  bool pivot(const ContactProblem& problem, const ContactIsland& island, Vec3* p, SolverWork& work) noexcept;
   void load_lcp(const ContactProblem& problem, const ContactIsland& island) noexcept;
   ContactSolution solve_island(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
-                               Vec3* p, double* u, SolverReport& report) noexcept;
+                               Vec3* p, double* u, SolverReport& report, SolverWork& work) noexcept;
 
   ContactIslands islands_;
   ContactNewton newton_;

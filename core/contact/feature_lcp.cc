@@ -160,16 +160,18 @@ void FeatureLcp::fill(const GroupedContacts& all, const ContactIsland& island,
 }
 
 bool FeatureLcp::solve(const GroupedContacts& all, const ContactIsland& island, std::span<const std::uint32_t> groups,
-                       std::uint32_t* choice) noexcept {
+                       std::uint32_t* choice, SolverWork& work) noexcept {
   result_ = {};
+  if (work.spent()) return false;
   if (!list_rows(all, island, groups)) return false;
   fill(all, island, groups);
   const LcpProblem lcp{n_, 0, A_.data(), b_.data(), lo_.data(), hi_.data(), normal_.data()};
   LcpSolverOptions options;
-  options.common.flops_max = 400'000'000;
+  options.common.flops_max = std::min(kPivotWork, work.left);
   options.common.cover = cover_.data();
   std::fill_n(z_.begin(), n_, 0.0);
   result_ = lcp_.solve(lcp, z_.data(), options);
+  work.spend(result_.flops);
   if (result_.status != LcpStatus::solved) return false;
   double largest = 0;
   for (std::uint32_t r = 0; r < n_; ++r) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/contact/feature_groups.h"
+#include "core/contact/solver_work.h"
 #include "core/math/lcp.h"
 
 namespace tactus {
@@ -20,7 +21,7 @@ class FeatureLcp {
 
   // choice: of each listed group the iota member that pushes, or kNoContact. False: too many rows, or not solved.
   bool solve(const GroupedContacts& all, const ContactIsland& island, std::span<const std::uint32_t> groups,
-             std::uint32_t* choice) noexcept;
+             std::uint32_t* choice, SolverWork& work) noexcept;
   [[nodiscard]] const LcpResult& result() const noexcept { return result_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tactus {
 
@@ -11,6 +12,7 @@ namespace {
 constexpr std::uint32_t kTogether = 12;   // rounds in which all constraints change at once
 constexpr std::uint32_t kMixRounds = 60;  // to find a normal between two
 constexpr std::uint32_t kMixes = 4;       // tried in an island
+constexpr double kGiven = 1e-3;           // energy that an outcome may give, of what it takes
 
 std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
   std::uint32_t n = limits.problem_contacts;
@@ -65,6 +67,7 @@ FeatureSolver::FeatureSolver(const Model& model, const Limits& limits, std::uint
       active_(contacts_max(model, limits)),
       chosen_p_(contacts_max(model, limits)),
       guess_(contacts_max(model, limits)),
+      best_(contacts_max(model, limits)),
       u_(half_max(model)) {
   mixed_Y_.resize(std::size_t{6} * half_max(model));
 }
@@ -90,7 +93,7 @@ void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& islan
     mixed = static_cast<std::uint32_t>(std::find(chosen_.begin(), chosen_.begin() + n, mix_.a) - chosen_.begin());
     if (mixed < n && !mixed_contact(all, chosen_problem_.contact(mixed))) mixed = n;
   }
-  step_ = solver_->solve(chosen_problem_, directions_, chosen_p_.data(), u_.data());
+  step_ = solver_->solve(chosen_problem_, directions_, chosen_p_.data(), u_.data(), work_);
   iterations_ += step_.iterations;
   convex_fallbacks_ += step_.fallbacks;
   // What rounding and the tolerance are relative to: the velocities that contacts work against, as in island_residual.
@@ -150,7 +153,7 @@ bool FeatureSolver::mix(const GroupedContacts& all, const Island& island, std::u
     return all.rate(b, u_.data()) - all.rate(a, u_.data());
   };
   f_lo = opening(0), f_hi = opening(1);
-  for (std::uint32_t round = 0; round < kMixRounds && f_lo > 0 && f_hi < 0; ++round) {
+  for (std::uint32_t round = 0; round < kMixRounds && f_lo > 0 && f_hi < 0 && !work_.spent(); ++round) {
     const double w = (lo * f_hi - hi * f_lo) / (f_hi - f_lo), f = opening(w);
     if (std::abs(f) <= 0.1 * kContactTolerance * scale_) return solved(all, island);
     if (f > 0) {
@@ -207,8 +210,9 @@ bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bo
 
 bool FeatureSolver::descend(const GroupedContacts& all, const Island& island) noexcept {
   mix_.group = changed_group_ = changed_from_ = kNoContact;
-  for (std::uint32_t round = 0; round < kDescentRounds; ++round) {
+  for (std::uint32_t round = 0; round < kDescentRounds && !work_.spent(); ++round) {
     solve_chosen(all, island);
+    look(all, island);
     const std::uint32_t g = changed_group_, before = changed_from_;
     if (!improve(all, island, round >= kTogether)) return solved(all, island);
     const bool to_and_fro = g != kNoContact && g == changed_group_ && before != kNoContact && choice_[g] == before;
@@ -237,14 +241,35 @@ double FeatureSolver::violation(const GroupedContacts& all, const Island& island
   return worst / scale_;
 }
 
-bool FeatureSolver::solved(const GroupedContacts& all, const Island& island) noexcept {
+// Residuals are relative to the impulses, so enormous ones may seem to fit: of what solves nothing, at least no energy.
+bool FeatureSolver::gives_energy(const GroupedContacts& all, const Island& island) const noexcept {
+  double given = 0, size = 0;
+  for (const std::uint32_t i : island.contacts.contacts) {
+    const ProblemContact& contact = all.problem->contact(i);
+    Vec3 c = velocity(*all.problem, contact, u_.data()) + contact.b;
+    c[0] += contact.compliance * p_[i][0];
+    given += p_[i].dot(c);
+    size += p_[i].cwiseAbs().dot(contact.b.cwiseAbs());
+  }
+  return !(given <= kGiven * size);
+}
+
+// How good the outcome is; the best is kept.
+void FeatureSolver::look(const GroupedContacts& all, const Island& island) noexcept {
   residual_ = std::max(step_.residual, violation(all, island));
+  if (!(residual_ < best_residual_) || gives_energy(all, island)) return;
+  best_residual_ = residual_;
+  for (const std::uint32_t i : island.contacts.contacts) best_[i] = p_[i];
+}
+
+bool FeatureSolver::solved(const GroupedContacts& all, const Island& island) noexcept {
+  look(all, island);
   return step_.failures == 0 && residual_ <= kContactTolerance;
 }
 
 bool FeatureSolver::by_lcp(const GroupedContacts& all, const Island& island) noexcept {
   mix_.group = kNoContact;
-  if (!lcp_.solve(all, island.contacts, island.groups, choice_.data())) return false;
+  if (!lcp_.solve(all, island.contacts, island.groups, choice_.data(), work_)) return false;
   solve_chosen(all, island);
   return solved(all, island);
 }
@@ -255,7 +280,7 @@ bool FeatureSolver::search(const GroupedContacts& all, const Island& island) noe
   for (const std::uint32_t g : island.groups) {
     const std::uint32_t iota = all.groups[g].iota;
     for (std::uint32_t k = 0; k < iota; ++k) {
-      if (++starts > kSearchStarts) return false;
+      if (++starts > kSearchStarts || work_.spent()) return false;
       for (const std::uint32_t other : island.groups) choice_[other] = start_[other];
       choice_[g] = all.of(all.groups[g])[k];
       if (descend(all, island)) return true;
@@ -271,6 +296,7 @@ bool FeatureSolver::solve_island(const GroupedContacts& all, const Island& islan
     for (const std::uint32_t i : island.contacts.contacts) p_[i] = guess_[i];
   };
   mixes_ = convex_fallbacks_ = 0;
+  best_residual_ = std::numeric_limits<double>::infinity();
   restart();
   if (lcp_first ? by_lcp(all, island) : descend(all, island)) {
     report.fallbacks += convex_fallbacks_ > 0 ? 1 : 0;
@@ -280,7 +306,21 @@ bool FeatureSolver::solve_island(const GroupedContacts& all, const Island& islan
   restart();
   if (lcp_first ? descend(all, island) : by_lcp(all, island)) return true;
   restart();
-  return search(all, island);
+  if (search(all, island)) return true;
+  if (best_residual_ < std::numeric_limits<double>::infinity()) {
+    residual_ = best_residual_;
+    for (const std::uint32_t i : island.contacts.contacts) p_[i] = best_[i];
+    return false;
+  }
+  // Each constraint keeps the contact that it had; from nothing, by sweeps alone, each of which takes energy.
+  restart();
+  mix_.group = kNoContact;
+  for (const std::uint32_t i : island.contacts.contacts) p_[i].setZero();
+  const SolverWork others = std::exchange(work_, SolverWork{0});  // what is left is for other islands
+  solve_chosen(all, island);
+  work_ = others;
+  residual_ = std::max(step_.residual, violation(all, island));
+  return false;
 }
 
 // Groups of the island that count now: all but the repaired, or those only.
@@ -330,6 +370,7 @@ SolverReport FeatureSolver::solve(const GroupedContacts& all, bool printed, std:
                                   ContactSolver& solver, Vec3* p, double* u) noexcept {
   SolverReport report;
   solver_ = &solver, directions_ = friction_directions, p_ = p, iterations_ = 0;
+  work_ = {};
   const ContactProblem& problem = *all.problem;
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
     if (!p[i].allFinite()) p[i].setZero();

@@ -19,7 +19,8 @@ namespace tactus {
 //   lcp:     eqs. (11) to (15) through math/lcp (feature_lcp.h) give the choice.
 //   search:  other starts of the descent, and single constraints tried with each of their contacts.
 // Order: peg printed: lcp, descent, search, then the repaired constraints. Others: descent, lcp, search. Where nothing
-// holds, each constraint keeps its contact as Stewart and Trinkle's (a body may stand in a trap for that step).
+// holds, or the work of a step is spent, the outcome that violates least is kept (a body may stand in a trap for that
+// step).
 inline constexpr std::uint32_t kDescentRounds = 60, kSearchStarts = 48;
 
 class FeatureSolver {
@@ -62,6 +63,8 @@ class FeatureSolver {
   bool search(const GroupedContacts& all, const Island& island) noexcept;
   void remember_start(const GroupedContacts& all, const Island& island) noexcept;
   bool solve_island(const GroupedContacts& all, const Island& island, bool lcp_first, SolverReport& report) noexcept;
+  [[nodiscard]] bool gives_energy(const GroupedContacts& all, const Island& island) const noexcept;
+  void look(const GroupedContacts& all, const Island& island) noexcept;
   [[nodiscard]] bool solved(const GroupedContacts& all, const Island& island) noexcept;
 
   ContactIslands islands_;
@@ -75,6 +78,8 @@ class FeatureSolver {
   double scale_ = 1;     // of its rates [m/s]
   double residual_ = 0;  // of the last verdict
   std::uint32_t iterations_ = 0;
+  SolverWork work_;                     // of the present call
+  double best_residual_ = 0;            // of best_, the present island's
   std::uint32_t convex_fallbacks_ = 0;  // of the present island's convex problems, whichever they were
   Mix mix_;
   std::uint32_t mixes_ = 0;                                               // tried for the present island
@@ -82,7 +87,7 @@ class FeatureSolver {
   std::vector<double> mixed_Y_;
   std::vector<std::uint32_t> choice_, start_, island_of_, sorted_, kept_, chosen_;
   std::vector<std::uint8_t> active_;
-  std::vector<Vec3> chosen_p_, guess_;
+  std::vector<Vec3> chosen_p_, guess_, best_;
   std::vector<double> u_;
 };
 

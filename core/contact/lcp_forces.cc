@@ -13,9 +13,8 @@ constexpr std::uint32_t kFewRows = 64;
 constexpr int kTurns = 30;  // of a pyramid's axes
 constexpr int kRounds = 8;  // of contacts whose slip turns
 constexpr std::uint32_t kFewSweeps = 30, kSweeps = 400;
-constexpr std::uint64_t kFlops = 400'000'000;  // of all dense methods on one island
-constexpr double kGiven = 1e-3;                // energy that forces may give, of what they take
-constexpr double kTurned = 1e-12;              // slip against its direction that is none, of the velocities there
+constexpr double kGiven = 1e-3;    // energy that forces may give, of what they take
+constexpr double kTurned = 1e-12;  // slip against its direction that is none, of the velocities there
 
 std::uint32_t half_max(const Model& model) noexcept {
   auto n = static_cast<std::uint32_t>(6 * model.bodies.size());
@@ -79,7 +78,7 @@ void LcpForces::judge(Job& job) noexcept {
 }
 
 void LcpForces::newton(Job& job) noexcept {
-  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u);
+  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u, work_);
   job.report.iterations += found.iterations;
   judge(job);
 }
@@ -88,14 +87,15 @@ void LcpForces::newton(Job& job) noexcept {
 // corner: its axes turn to where friction points, and it is solved again from there.
 void LcpForces::dense(Job& job, bool qp, bool warm) noexcept {
   for (int turn = 0; turn < kTurns; ++turn) {
-    if (!rows_.load(job.problem, job.island)) return;
+    if (work_.spent() || !rows_.load(job.problem, job.island)) return;
     const LcpProblem lcp = rows_.view();
     rows_.to_rows(job.problem, job.island, job.p, z_.data());
     LcpSolverOptions options;
     options.common.warm = warm || turn > 0;
-    options.common.flops_max = kFlops;
+    options.common.flops_max = std::min(kPivotWork, work_.left);
     const LcpResult result = qp ? qp_.solve(lcp, z_.data()) : lcp_.solve(lcp, z_.data(), options);
     job.report.iterations += result.pivots;
+    work_.spend(result.flops);
     if (result.status != LcpStatus::solved) return;
     rows_.from_rows(job.problem, job.island, z_.data(), job.p);
     bool outside = false;
@@ -137,6 +137,7 @@ bool LcpForces::attempt(Job& job) noexcept {
     job.by_first = false;
     for (const std::uint32_t i : job.island.contacts) job.p[i].setZero();
     judge(job);
+    work_.spend(kLookWork * job.island.contacts.size() * kFewSweeps);
     sweep_island(job.problem, job.island, disc_, kFewSweeps, job.p, job.u);
     newton(job);
     if (job.residual <= kTolerance) return true;
@@ -228,6 +229,7 @@ void LcpForces::solve_island(Job& job) noexcept {
 
 LcpReport LcpForces::solve(ContactProblem& problem, ForceMethod method, Vec3* p, double* u) noexcept {
   LcpReport report;
+  work_ = {};
   std::fill_n(u, problem.half_size(), 0.0);
   islands_.split(problem);
   for (std::uint32_t i = 0; i < problem.count(); ++i) {

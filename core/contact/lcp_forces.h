@@ -72,6 +72,7 @@ class LcpForces {
   FrictionDisc disc_;
   std::vector<Vec3> kept_, guess_;
   std::vector<double> z_;
+  SolverWork work_;  // of the present call
 };
 
 }  // namespace tactus

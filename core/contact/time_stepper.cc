@@ -71,7 +71,8 @@ float TimeStepper::point_key(const Tick& tick, const ProblemContact& contact) co
 
 SolverReport TimeStepper::solve(const Tick& tick, const ContactProblem& problem, ContactSolver& solver, Vec3* p,
                                 double* u) noexcept {
-  return solver.solve(problem, tick.parameters.friction_directions, p, u);
+  SolverWork work;
+  return solver.solve(problem, tick.parameters.friction_directions, p, u, work);
 }
 
 void TimeStepper::recall(const Tick& tick, const State& state) noexcept {

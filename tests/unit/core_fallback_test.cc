@@ -58,8 +58,7 @@ TEST_CASE("fallbacks: what Newton has no memory for is swept and pivoted, counte
         const State before = world.state();
         const StepReport report = world.step();
         CHECK((report.solver_residual <= 1e-9) == (report.solver_failures == 0));
-        // peg counts its own choices; those of the convex problems inside are not told.
-        if (kind != ContactModelKind::peg) CHECK(report.solver_fallbacks > 0);
+        CHECK(report.solver_fallbacks > 0);
         CHECK(report.bodies_frozen == 0);
         if (report.impacts == 0) check_explained(world, before);  // impulses of lcp's collisions are no forces
       }
