@@ -218,7 +218,8 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   const SpatialVelocity V_WB = body_velocity(model, state, settings_.body);
   report_.X_WT = X_WB * settings_.X_BT;
   report_.V_WT = {V_WB.w, V_WB.v + V_WB.w.cross(X_WB.q * settings_.X_BT.p)};
-  bits_ &= ~(kToolForceLimited | kToolSpeedLimited | kToolGateActed);
+  bits_ &= ~(kToolForceLimited | kToolSpeedLimited | kToolGateActed | kToolSlow);
+  if (slow_ticks > 0) bits_ |= kToolSlow;
   settle();
   if (input != nullptr && engaged()) input_ = *input;
   watch(input != nullptr);
@@ -244,7 +245,7 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   report_.stored = 0.5 * g.stiffness * (X_WR_.p - report_.X_WT.p).squaredNorm() +
                    g.turn_stiffness * turn_energy(report_.X_WT.q, X_WR_.q);
   account(before, F);
-  if (slow_ticks == 0 && settings_.mode != ToolMode::wave) gate(F, h);
+  if (settings_.gate && slow_ticks == 0 && settings_.mode != ToolMode::wave) gate(F, h);
   send_wave(F);
   SpatialForce out = F;
   out.torque += (report_.X_WT.p - X_WB * body.p_BBcm).cross(F.force);
@@ -280,11 +281,16 @@ void ToolCoupling::gate(SpatialForce& F, double h) noexcept {
   constexpr double kQuiet = 1e-6;        // in the spring [J]
   quiet_ticks_ = report_.stored < kQuiet ? quiet_ticks_ + 1 : 0;
   if (quiet_ticks_ > 60) forgiven_ = report_.tool_work + report_.stored - report_.reference_work;
-  const double driving = h * (F.force.dot(report_.V_WT.v) + F.torque.dot(report_.V_WT.w));
-  // What this tick gives is taken from the spring, unless nothing is left to take.
-  const double most = kAllowance + report_.stored - report_.created;
-  if (driving <= 0 || driving <= most) return;
-  const double scale = std::max(0.0, most / driving);
+  // What this tick gives is taken from the spring, unless nothing is left to take. Of scale s of the wrench that is
+  // a s + b s^2: the tool's motion now, and what the wrench itself makes of it, which can turn it round.
+  const double most = std::max(0.0, kAllowance + report_.stored - report_.created);
+  const double a = h * (F.force.dot(report_.V_WT.v) + F.torque.dot(report_.V_WT.w));
+  const double b =
+      h * h *
+      (F.force.squaredNorm() / std::max(mass_.mass, 1e-9) + F.torque.squaredNorm() / std::max(mass_.inertia, 1e-12));
+  if (!(a + b > most)) return;
+  const double root = std::sqrt(a * a + 4 * b * most);
+  const double scale = std::clamp(a > 0 ? 2 * most / (a + root) : (root - a) / (2 * b), 0.0, 1.0);
   F.force *= scale;
   F.torque *= scale;
   report_.F_T_W = F;

@@ -7,8 +7,9 @@
 namespace tactus::haptic {
 namespace {
 
-constexpr std::uint32_t kToolLost = 8;  // proto ToolBit
-constexpr double kDampingShare = 0.9;   // of the device's own: above K T/2 at 0.72 of 2b/T (local_model.h)
+constexpr std::uint32_t kToolLost = 8, kToolSlow = 1024;  // proto ToolBit
+constexpr double kSlowAge = 0.015;     // of what bodies do beside a slow model: 1.5 steps at 100 Hz, the slowest [s]
+constexpr double kDampingShare = 0.9;  // of the device's own: above K T/2 at 0.72 of 2b/T (local_model.h)
 
 Vec3 cut(const Vec3& x, double limit, bool& acted) {
   const double length = x.norm();
@@ -122,7 +123,8 @@ void Loop::receive(const ToolMessage& tool) {
   gate_.set_round_trip(round_trip_peak_);
   if (options_.active_scene && tool.declared > declared_seen_) gate_.declare(tool.declared - declared_seen_);
   declared_seen_ = std::max(declared_seen_, tool.declared);
-  if (options_.mode == Mode::local) local_.receive(tool, round_trip_peak_, interval);
+  if (options_.mode == Mode::local)
+    local_.receive(tool, round_trip_peak_ + ((tool.bits & kToolSlow) != 0 ? kSlowAge : 0.0), interval);
 }
 
 // False: no reading to go on with.
