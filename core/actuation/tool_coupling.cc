@@ -256,6 +256,7 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
 // Nothing acts; the report still says where the tool is.
 SpatialForce ToolCoupling::rest() noexcept {
   report_.F_T_W = {};
+  X_WT_last_ = report_.X_WT;
   report_.wave_v = report_.wave_w = Vec3::Zero();
   report_.bits = bits_;
   report_.scale = report_.stored = 0;
@@ -270,7 +271,6 @@ void ToolCoupling::settle() noexcept {
   report_.tool_work +=
       F.force.dot(report_.X_WT.p - X_WT_last_.p) + F.torque.dot(small_turn(X_WT_last_.q, report_.X_WT.q));
   report_.declared = std::max(report_.declared, -report_.tool_work);
-  X_WT_last_ = report_.X_WT;
 }
 
 // Not for waves, whose port is passive by itself, nor while the tool gets what the hand is given (slow models).
@@ -304,9 +304,12 @@ void ToolCoupling::account(const Pose& before, const SpatialForce& F) noexcept {
   report_.bits = bits_;
   report_.input_age_ticks = silent_ticks_;
   // A jump D of the reference at extension e costs K (e + D / 2) D: the force of after it less half of what it added.
+  // What the tool went along with it added nothing, or a drag would use up the bank by K D^2 / 2 each tick.
   const Vec3 step = X_WR_.p - before.p, turned = small_turn(before.q, X_WR_.q);
   const ToolGains g = gains_now();
-  report_.reference_work += (F.force - 0.5 * g.stiffness * step).dot(step) + F.torque.dot(turned);
+  const double along = std::clamp(step.dot(report_.X_WT.p - X_WT_last_.p), 0.0, step.squaredNorm());
+  report_.reference_work += F.force.dot(step) - 0.5 * g.stiffness * (step.squaredNorm() - along) + F.torque.dot(turned);
+  X_WT_last_ = report_.X_WT;
   report_.created = report_.tool_work + report_.stored - report_.reference_work - forgiven_;
 }
 
