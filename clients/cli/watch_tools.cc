@@ -31,6 +31,7 @@ std::string bit_words(const v1::ToolPacket& p) {
                         {(t & v1::TOOL_SWEPT) != 0, "swept"},
                         {(t & v1::TOOL_GAINS_LIMITED) != 0, "gains limited by the body"},
                         {(t & v1::TOOL_GATE_ACTED) != 0, "passivity gate at the server"},
+                        {(t & v1::TOOL_SLOW) != 0, "slow model"},
                         {(t & v1::TOOL_DOUBTED) != 0, "its word on the hand's force is doubted"},
                         {(d & v1::DEVICE_LINK_LOST) != 0, "device lost the link"},
                         {(d & v1::DEVICE_FAULT) != 0, "device fault"},

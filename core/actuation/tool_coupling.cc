@@ -218,7 +218,8 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   const SpatialVelocity V_WB = body_velocity(model, state, settings_.body);
   report_.X_WT = X_WB * settings_.X_BT;
   report_.V_WT = {V_WB.w, V_WB.v + V_WB.w.cross(X_WB.q * settings_.X_BT.p)};
-  bits_ &= ~(kToolForceLimited | kToolSpeedLimited | kToolGateActed);
+  bits_ &= ~(kToolForceLimited | kToolSpeedLimited | kToolGateActed | kToolSlow);
+  if (slow_ticks > 0) bits_ |= kToolSlow;
   settle();
   if (input != nullptr && engaged()) input_ = *input;
   watch(input != nullptr);
@@ -244,7 +245,7 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
   report_.stored = 0.5 * g.stiffness * (X_WR_.p - report_.X_WT.p).squaredNorm() +
                    g.turn_stiffness * turn_energy(report_.X_WT.q, X_WR_.q);
   account(before, F);
-  if (slow_ticks == 0 && settings_.mode != ToolMode::wave) gate(F, h);
+  if (settings_.gate && slow_ticks == 0 && settings_.mode != ToolMode::wave) gate(F, h);
   send_wave(F);
   SpatialForce out = F;
   out.torque += (report_.X_WT.p - X_WB * body.p_BBcm).cross(F.force);
@@ -255,6 +256,7 @@ SpatialForce ToolCoupling::tick(const ToolInput* input, const Model& model, cons
 // Nothing acts; the report still says where the tool is.
 SpatialForce ToolCoupling::rest() noexcept {
   report_.F_T_W = {};
+  X_WT_last_ = report_.X_WT;
   report_.wave_v = report_.wave_w = Vec3::Zero();
   report_.bits = bits_;
   report_.scale = report_.stored = 0;
@@ -269,7 +271,6 @@ void ToolCoupling::settle() noexcept {
   report_.tool_work +=
       F.force.dot(report_.X_WT.p - X_WT_last_.p) + F.torque.dot(small_turn(X_WT_last_.q, report_.X_WT.q));
   report_.declared = std::max(report_.declared, -report_.tool_work);
-  X_WT_last_ = report_.X_WT;
 }
 
 // Not for waves, whose port is passive by itself, nor while the tool gets what the hand is given (slow models).
@@ -280,11 +281,16 @@ void ToolCoupling::gate(SpatialForce& F, double h) noexcept {
   constexpr double kQuiet = 1e-6;        // in the spring [J]
   quiet_ticks_ = report_.stored < kQuiet ? quiet_ticks_ + 1 : 0;
   if (quiet_ticks_ > 60) forgiven_ = report_.tool_work + report_.stored - report_.reference_work;
-  const double driving = h * (F.force.dot(report_.V_WT.v) + F.torque.dot(report_.V_WT.w));
-  // What this tick gives is taken from the spring, unless nothing is left to take.
-  const double most = kAllowance + report_.stored - report_.created;
-  if (driving <= 0 || driving <= most) return;
-  const double scale = std::max(0.0, most / driving);
+  // What this tick gives is taken from the spring, unless nothing is left to take. Of scale s of the wrench that is
+  // a s + b s^2: the tool's motion now, and what the wrench itself makes of it, which can turn it round.
+  const double most = std::max(0.0, kAllowance + report_.stored - report_.created);
+  const double a = h * (F.force.dot(report_.V_WT.v) + F.torque.dot(report_.V_WT.w));
+  const double b =
+      h * h *
+      (F.force.squaredNorm() / std::max(mass_.mass, 1e-9) + F.torque.squaredNorm() / std::max(mass_.inertia, 1e-12));
+  if (!(a + b > most)) return;
+  const double root = std::sqrt(a * a + 4 * b * most);
+  const double scale = std::clamp(a > 0 ? 2 * most / (a + root) : (root - a) / (2 * b), 0.0, 1.0);
   F.force *= scale;
   F.torque *= scale;
   report_.F_T_W = F;
@@ -298,9 +304,12 @@ void ToolCoupling::account(const Pose& before, const SpatialForce& F) noexcept {
   report_.bits = bits_;
   report_.input_age_ticks = silent_ticks_;
   // A jump D of the reference at extension e costs K (e + D / 2) D: the force of after it less half of what it added.
+  // What the tool went along with it added nothing, or a drag would use up the bank by K D^2 / 2 each tick.
   const Vec3 step = X_WR_.p - before.p, turned = small_turn(before.q, X_WR_.q);
   const ToolGains g = gains_now();
-  report_.reference_work += (F.force - 0.5 * g.stiffness * step).dot(step) + F.torque.dot(turned);
+  const double along = std::clamp(step.dot(report_.X_WT.p - X_WT_last_.p), 0.0, step.squaredNorm());
+  report_.reference_work += F.force.dot(step) - 0.5 * g.stiffness * (step.squaredNorm() - along) + F.torque.dot(turned);
+  X_WT_last_ = report_.X_WT;
   report_.created = report_.tool_work + report_.stored - report_.reference_work - forgiven_;
 }
 

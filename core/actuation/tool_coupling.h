@@ -30,6 +30,7 @@ struct ToolSettings {
   double speed_limit = 5, turn_speed_limit = 50;       // of the reference [m/s], [rad/s]
   double position_scale = 1;                           // of the tool's motion to the handle's
   bool carry_weight = true;                            // a free body's weight is taken off it
+  bool gate = true;                                    // off: for measurements only
   std::uint32_t watchdog_ticks = 5, ramp_ticks = 50, ramp_in_ticks = 200;
   std::uint32_t predict_ticks = 0;  // a reference not renewed goes on with its velocity for so long (deadband)
 };
@@ -56,6 +57,7 @@ inline constexpr std::uint32_t kToolSwept = 64;          // the swept test held 
 inline constexpr std::uint32_t kToolGainsLimited = 128;  // the gains asked for were beyond what the body bears
 inline constexpr std::uint32_t kToolDoubted = 256;       // the hand is said to get more than was granted
 inline constexpr std::uint32_t kToolGateActed = 512;     // the server port's gate cut what would have given energy
+inline constexpr std::uint32_t kToolSlow = 1024;         // a slow model is in charge: bodies yield up to two steps late
 
 struct ToolReport {
   Pose X_WT, X_WR;

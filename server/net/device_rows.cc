@@ -51,8 +51,8 @@ static_assert(kToolEngaged == std::uint32_t{v1::TOOL_ENGAGED} && kToolRampIn == 
               kToolSpeedLimited == std::uint32_t{v1::TOOL_SPEED_LIMITED} &&
               kToolSwept == std::uint32_t{v1::TOOL_SWEPT} &&
               kToolGainsLimited == std::uint32_t{v1::TOOL_GAINS_LIMITED} &&
-              kToolGateActed == std::uint32_t{v1::TOOL_GATE_ACTED} && kToolDoubted == std::uint32_t{v1::TOOL_DOUBTED} &&
-              kDeviceAnchored == std::uint32_t{v1::DEVICE_ANCHORED});
+              kToolGateActed == std::uint32_t{v1::TOOL_GATE_ACTED} && kToolSlow == std::uint32_t{v1::TOOL_SLOW} &&
+              kToolDoubted == std::uint32_t{v1::TOOL_DOUBTED} && kDeviceAnchored == std::uint32_t{v1::DEVICE_ANCHORED});
 static_assert(static_cast<int>(ToolMode::local) == v1::TOOL_LOCAL &&
               static_cast<int>(ToolMode::direct) == v1::TOOL_DIRECT &&
               static_cast<int>(ToolMode::wave) == v1::TOOL_WAVE);

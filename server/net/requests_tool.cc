@@ -60,8 +60,12 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
   const std::uint32_t place = hub.tools.free_place();
   if (place == kTools) return x.error(v1::ERROR_FULL, fmt::format("a server holds {} tools at most", kTools));
   const Model& model = hub.scene.model();
-  const auto choice = std::make_shared<ToolChoice>(choose(
-      request, hub.options.haptic, model.step, !model.meshes.empty(), model.bodies[body].mode == BodyMode::link));
+  ToolScene scene;
+  scene.meshes = !model.meshes.empty();
+  scene.link = model.bodies[body].mode == BodyMode::link;
+  scene.slow = is_slow(hub.solvers.rates, hub.scene.in_charge, model.step);
+  for (std::size_t i = 0; i < kTools; ++i) scene.other_hand = scene.other_hand || hub.tools[i].used;
+  const auto choice = std::make_shared<ToolChoice>(choose(request, hub.options.haptic, model.step, scene));
   choice->settings.body = body;
   choice->settings.X_BT = X_BT;
   hub.tools.set(place, x.client(), body, *choice);

@@ -26,18 +26,21 @@ struct Range {
 };
 
 // Mode for TOOL_AUTO, and why.
-ToolMode choose_mode(const v1::AttachTool& request, bool meshes, bool link, std::string& why) {
+ToolMode choose_mode(const v1::AttachTool& request, const ToolScene& at, std::string& why) {
   const double worst = request.round_trip_s() + request.jitter_s();
   if (request.device().axes_actuated() == 0) {
     why = "mode local: nobody feels this device";
     return ToolMode::local;
   }
-  if (!meshes && !link) {
+  const bool two_hands = at.slow && at.other_hand;
+  if (!at.meshes && !at.link && !two_hands) {
     why = "mode local: planes describe this scene, and its force does not depend on the link";
     return ToolMode::local;
   }
-  const std::string scene = link ? "the tool is a robot's link, whose joints no local planes tell of; "
-                                 : "the scene has meshes, which local planes see only once they touch; ";
+  const std::string scene =
+      at.link     ? "the tool is a robot's link, whose joints no local planes tell of; "
+      : at.meshes ? "the scene has meshes, which local planes see only once they touch; "
+                  : "a slow model's friction comes too late for planes to hold a body between two hands; ";
   if (worst > 0 && worst <= kDirectMax && request.loss() == 0) {
     why = fmt::format("mode direct: {}the link's {:.2g} ms are short enough", scene, 1e3 * worst);
     return ToolMode::direct;
@@ -131,7 +134,7 @@ std::string fault_in(const v1::AttachTool& r) {
   return {};
 }
 
-ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double h, bool meshes, bool link) {
+ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double h, const ToolScene& scene) {
   const v1::DeviceCapabilities& d = request.device();
   const double scale = request.position_scale() > 0 ? request.position_scale() : 1.0;
   ToolChoice out;
@@ -148,7 +151,10 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   out.reach = request.reach_m() > 0 ? request.reach_m() : o.reach_m;
   ToolSettings& s = out.settings;
   s.mode = static_cast<ToolMode>(request.mode());
-  if (request.mode() == v1::TOOL_AUTO) s.mode = choose_mode(request, meshes, link, out.notes.emplace_back());
+  if (request.mode() == v1::TOOL_AUTO) s.mode = choose_mode(request, scene, out.notes.emplace_back());
+  if (s.mode == ToolMode::local && scene.slow && d.axes_actuated() > 0)
+    out.notes.emplace_back(
+        "mode local beside a slow model: a body between two hands slips; direct and wave hold it, for both hands");
   s.gains = {out.stiffness, 2, out.turn_stiffness, 2e-4};
   if (s.mode == ToolMode::wave) s.gains = {5000, kWaveImpedance, 0.5, 1e-3};
   s.position_scale = scale;

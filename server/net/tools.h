@@ -32,9 +32,16 @@ struct ToolChoice {
 [[nodiscard]] std::string fault_in(const v1::DeviceCapabilities& device);
 // The whole request.
 [[nodiscard]] std::string fault_in(const v1::AttachTool& request);
-// The request must have been found sound. h: the tick [s]; meshes: the scene has some; link: the tool is a robot's.
-[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h, bool meshes,
-                                bool link = false);
+// What a tool meets where it is attached.
+struct ToolScene {
+  bool meshes = false;      // the scene has some
+  bool link = false;        // the tool is a robot's
+  bool slow = false;        // a model that is solved beside the tick is in charge
+  bool other_hand = false;  // another tool is held already
+};
+// The request must have been found sound. h: the tick [s].
+[[nodiscard]] ToolChoice choose(const v1::AttachTool& request, const HapticOptions& options, double h,
+                                const ToolScene& scene = {});
 
 class ToolTable {
  public:

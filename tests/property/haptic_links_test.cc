@@ -152,8 +152,6 @@ TEST_CASE("haptic_links: an undamped hand on the last link gets no energy out of
       CHECK(rig.loop.engaged());
       CHECK(touches > 20);
       CHECK(meter.out.hand_out < 1e-3);
-      // Not held by `wave` with 2 ms each way (clients/haptic/README.md: 13 mJ where rounding differs): printed above.
-      if (mode == haptic::Mode::wave && run / 2 >= 2) continue;
       CHECK(meter.out.motor_out < 1e-3);
     }
   }

@@ -64,39 +64,39 @@ TEST_CASE("server_tools: whatever a client states or wishes, it is granted no mo
   const HapticOptions options;
   v1::AttachTool r = sound();
   const double passive = 2 * 1.0 / kTick;  // Colgate & Schenkel: 2b/T at b = 1 N s/m
-  CHECK(choose(r, options, kTick, false).stiffness <= passive);
+  CHECK(choose(r, options, kTick).stiffness <= passive);
   r.mutable_device()->set_stiffness_max_n_per_m(1e6);  // lies: its damping bears no such thing
-  ToolChoice lied = choose(r, options, kTick, false);
+  ToolChoice lied = choose(r, options, kTick);
   CHECK(lied.stiffness <= passive);
   CHECK(noted(lied, "stiffness_max"));
   r.set_stiffness_n_per_m(1e5);
-  CHECK(choose(r, options, kTick, false).stiffness <= passive);
-  CHECK(noted(choose(r, options, kTick, false), "stiffness at the handle"));
+  CHECK(choose(r, options, kTick).stiffness <= passive);
+  CHECK(noted(choose(r, options, kTick), "stiffness at the handle"));
   r.mutable_device()->set_damping_n_s_per_m(0);  // claims it without any damping at all
-  lied = choose(r, options, kTick, false);
+  lied = choose(r, options, kTick);
   CHECK(lied.stiffness <= options.stiffness_max);
   CHECK(noted(lied, "haptic.stiffness_max"));
   r = sound();
   r.mutable_device()->set_force_max_n(900);
-  CHECK(choose(r, options, kTick, false).force_limit == options.force_max);
-  CHECK(noted(choose(r, options, kTick, false), "haptic.force_max"));
+  CHECK(choose(r, options, kTick).force_limit == options.force_max);
+  CHECK(noted(choose(r, options, kTick), "haptic.force_max"));
   r = sound();
   r.mutable_device()->set_delay_s(0.0045);  // b / (T/2 + Td)
-  CHECK(choose(r, options, kTick, false).stiffness <= 1.0 / (0.0005 + 0.0045));
-  CHECK(choose(sound(), options, kTick, false).notes.size() == 1);  // the mode, and nothing was cut
+  CHECK(choose(r, options, kTick).stiffness <= 1.0 / (0.0005 + 0.0045));
+  CHECK(choose(sound(), options, kTick).notes.size() == 1);  // the mode, and nothing was cut
 }
 
 TEST_CASE("server_tools: scaling keeps the handle's stiffness: at the tool it is that over the square of the scale") {
   v1::AttachTool r = sound();
-  const double one = choose(r, {}, kTick, false).stiffness;
+  const double one = choose(r, {}, kTick).stiffness;
   r.set_position_scale(3);
-  CHECK(choose(r, {}, kTick, false).stiffness == doctest::Approx(one / 9));
+  CHECK(choose(r, {}, kTick).stiffness == doctest::Approx(one / 9));
 }
 
 TEST_CASE("server_tools: the mode is chosen by scene, device and link, and said with its reason") {
   v1::AttachTool r = sound();
   const auto mode = [&](bool meshes) {
-    const ToolChoice choice = choose(r, {}, kTick, meshes);
+    const ToolChoice choice = choose(r, {}, kTick, {.meshes = meshes});
     CHECK(noted(choice, "mode "));
     return choice.settings.mode;
   };
@@ -113,16 +113,24 @@ TEST_CASE("server_tools: the mode is chosen by scene, device and link, and said 
   CHECK(mode(true) == ToolMode::wave);
   r.set_loss(0);
   r.set_jitter_s(0.0002);  // a link's joints hold it where no plane is: its force must come from the server
-  CHECK(choose(r, {}, kTick, false, true).settings.mode == ToolMode::direct);
+  CHECK(choose(r, {}, kTick, {.link = true}).settings.mode == ToolMode::direct);
   r.set_jitter_s(0.005);
-  CHECK(choose(r, {}, kTick, false, true).settings.mode == ToolMode::wave);
-  CHECK(noted(choose(r, {}, kTick, false, true), "joints"));
+  CHECK(choose(r, {}, kTick, {.link = true}).settings.mode == ToolMode::wave);
+  CHECK(noted(choose(r, {}, kTick, {.link = true}), "joints"));
   r.set_jitter_s(0);
   r.set_round_trip_s(0);  // not measured
   CHECK(mode(true) == ToolMode::wave);
+  r.set_round_trip_s(0.0002);  // two hands beside a slow model: not by planes, whose friction comes too late
+  CHECK(choose(r, {}, kTick, {.slow = true}).settings.mode == ToolMode::local);
+  CHECK(noted(choose(r, {}, kTick, {.slow = true}), "two hands slips"));
+  CHECK(choose(r, {}, kTick, {.other_hand = true}).settings.mode == ToolMode::local);
+  CHECK(choose(r, {}, kTick, {.slow = true, .other_hand = true}).settings.mode == ToolMode::direct);
+  CHECK(noted(choose(r, {}, kTick, {.slow = true, .other_hand = true}), "two hands"));
+  r.set_round_trip_s(0.02);
+  CHECK(choose(r, {}, kTick, {.slow = true, .other_hand = true}).settings.mode == ToolMode::wave);
   for (const v1::ToolMode asked : {v1::TOOL_LOCAL, v1::TOOL_DIRECT, v1::TOOL_WAVE}) {  // a wish is a wish
     r.set_mode(asked);
-    CHECK(static_cast<int>(choose(r, {}, kTick, true).settings.mode) == asked);
+    CHECK(static_cast<int>(choose(r, {}, kTick, {.meshes = true}).settings.mode) == asked);
   }
 }
 

@@ -7,8 +7,9 @@
 namespace tactus::haptic {
 namespace {
 
-constexpr std::uint32_t kToolLost = 8;  // proto ToolBit
-constexpr double kDampingShare = 0.9;   // of the device's own: above K T/2 at 0.72 of 2b/T (local_model.h)
+constexpr std::uint32_t kToolLost = 8, kToolSlow = 1024;  // proto ToolBit
+constexpr double kSlowAge = 0.015;     // of what bodies do beside a slow model: 1.5 steps at 100 Hz, the slowest [s]
+constexpr double kDampingShare = 0.9;  // of the device's own: above K T/2 at 0.72 of 2b/T (local_model.h)
 
 Vec3 cut(const Vec3& x, double limit, bool& acted) {
   const double length = x.norm();
@@ -76,7 +77,9 @@ void Loop::engage() {
   reason_.clear();
   playout_.clear();
   out_.wave.fill(0);
-  last_law_ = {};
+  line_.restart();
+  turn_line_.restart();
+  last_law_ = damped_ = {};
   round_trip_peak_ = 0;
 }
 
@@ -120,7 +123,8 @@ void Loop::receive(const ToolMessage& tool) {
   gate_.set_round_trip(round_trip_peak_);
   if (options_.active_scene && tool.declared > declared_seen_) gate_.declare(tool.declared - declared_seen_);
   declared_seen_ = std::max(declared_seen_, tool.declared);
-  if (options_.mode == Mode::local) local_.receive(tool, round_trip_peak_, interval);
+  if (options_.mode == Mode::local)
+    local_.receive(tool, round_trip_peak_ + ((tool.bits & kToolSlow) != 0 ? kSlowAge : 0.0), interval);
 }
 
 // False: no reading to go on with.
@@ -163,6 +167,8 @@ void Loop::anchor(const Reading& reading) {
   X_anchor_W_ = options_.mode == Mode::local && anchored_ ? local_.proxy() : tool_.X_WT;
   if (options_.mode == Mode::local) local_.place(X_anchor_W_);
   if (options_.mode == Mode::local) local_.receive(tool_, round_trip_, 0);
+  line_.restart();
+  turn_line_.restart();
   anchored_ = true;
 }
 
@@ -188,23 +194,36 @@ double Loop::share_by_age() const {
   return asked > 0 ? std::min(1.0, k / asked) : 1.0;
 }
 
-// F = b x' - sqrt(2 b) v on the tool's side; u = sqrt(2 b) x' - v goes out. What came in while the loop stood still is
-// played at 1 / sqrt(cycles) of it: in one cycle all of it would have cycles times the energy that was sent.
+// u = sqrt(2 b) x' - v with the motion of the period that ended and the wave v whose force acted in it. With the newest
+// wave instead, a handle of mass m gives the line h F^2 / m that nobody put in.
+void Loop::answer_wave(int cycles) {
+  const double T = options_.period, dt = T * std::max(1, cycles);
+  const Vec3 force = options_.q_WD * held_.force / options_.position_scale, torque = options_.q_WD * held_.torque;
+  // While the force ramps in the tool follows the handle all the same.
+  const double free = (bits_ & kRampIn) != 0 ? 1.0 : 0.0;
+  const auto answer = [&](WaveEnd& line, double b, const Vec3& V, const Vec3& F, int first) {
+    const Vec3 u = std::sqrt(2 * b) * V - line.in();
+    const Vec3 sent = line.send(u, -dt * F.dot(V) + free * T * u.squaredNorm(), T);
+    for (int i = 0; i < 3; ++i) out_.wave[first + i] += T * sent[i];
+  };
+  answer(line_, options_.wave_impedance, V_WR_.v, force - damped_.force, 0);
+  answer(turn_line_, options_.turn_impedance, V_WR_.w, torque - damped_.torque, 3);
+}
+
+// F = sqrt(2 b) v - b x' on the hand. What came in while the loop stood still is played at 1 / sqrt(cycles) of it: in
+// one cycle all of it would have cycles times the energy that was sent.
 Wrench Loop::wave_law(int cycles) {
+  answer_wave(cycles);
   std::array<double, 6> in{};
   playout_.advance(out_.sample, in);
-  const double b = options_.wave_impedance, bt = options_.turn_impedance, T = options_.period;
-  const double share = 1 / (T * std::sqrt(static_cast<double>(std::max(1, cycles))));
-  const Vec3 v = share * Vec3(in[0], in[1], in[2]), w = share * Vec3(in[3], in[4], in[5]);
-  const double s = std::sqrt(2 * b), st = std::sqrt(2 * bt);
-  const Vec3 u = s * V_WR_.v - v, ut = st * V_WR_.w - w;
-  for (int i = 0; i < 3; ++i) {
-    out_.wave[i] += T * u[i];
-    out_.wave[3 + i] += T * ut[i];
-  }
+  const double b = options_.wave_impedance, bt = options_.turn_impedance;
+  const double share = 1 / (options_.period * std::sqrt(static_cast<double>(std::max(1, cycles))));
+  line_.play(share * Vec3(in[0], in[1], in[2]));
+  turn_line_.play(share * Vec3(in[3], in[4], in[5]));
   // The line echoes between the tool's end and the handle; an undamped hand would ring on it for seconds.
-  const double B = options_.local_damping, Bt = options_.turn_local_damping;
-  return {-(b + B) * V_WR_.v + s * v, -(bt + Bt) * V_WR_.w + st * w};
+  damped_ = {-options_.local_damping * V_WR_.v, -options_.turn_local_damping * V_WR_.w};
+  return damped_ +
+         Wrench{std::sqrt(2 * b) * line_.in() - b * V_WR_.v, std::sqrt(2 * bt) * turn_line_.in() - bt * V_WR_.w};
 }
 
 // What the hand should be given, in W, at the tool's scale.
@@ -283,6 +302,8 @@ Wrench Loop::step(const Reading& reading, int cycles) {
     if (engaged()) last_law_ = wanted;
   } else {
     V_WR_ = {};
+    std::array<double, 6> missed{};  // or all of it would be played at once when the clutch closes
+    playout_.advance(out_.sample, missed);
   }
   held_ = staged(wanted);
   fill_message(reading);

@@ -10,6 +10,7 @@ const FORGET_MS = 1000;  // a tool that is not heard of for so long is not held 
 const TOOL_WORDS: [number, string][] = [[ToolBit.TOOL_LOST, "let go by the watchdog"], [ToolBit.TOOL_RAMP_IN, "ramping in"],
   [ToolBit.TOOL_RAMP_OUT, "ramping out"], [ToolBit.TOOL_FORCE_LIMITED, "force limited"], [ToolBit.TOOL_SPEED_LIMITED, "speed limited"],
   [ToolBit.TOOL_SWEPT, "swept"], [ToolBit.TOOL_GAINS_LIMITED, "gains limited by the body"], [ToolBit.TOOL_GATE_ACTED, "passivity gate at the server"],
+  [ToolBit.TOOL_SLOW, "slow model"],
   [ToolBit.TOOL_DOUBTED, "its word on the force is doubted"]];
 const DEVICE_WORDS: [number, string][] = [[DeviceBit.DEVICE_LINK_LOST, "device lost the link"], [DeviceBit.DEVICE_FAULT, "device fault"],
   [DeviceBit.DEVICE_SLEW_LIMITED, "slew limited"], [DeviceBit.DEVICE_GATE_ACTED, "passivity gate"], [DeviceBit.DEVICE_CLUTCHED, "clutched"],

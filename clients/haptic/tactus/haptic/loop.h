@@ -61,6 +61,7 @@ Gains choose_gains(const Capabilities& device, double share = 0.72);
 
 class Loop {
  public:
+  static constexpr double kWaveBank = 0.2e-3, kTurnWaveBank = 0.05e-3;  // what ends of the wave lines may keep [J]
   explicit Loop(const LoopOptions& options);
 
   // From the next cycle on: the present pose of the handle is where the tool is now. Ramps in.
@@ -97,6 +98,7 @@ class Loop {
   void anchor(const Reading& reading);
   Wrench law(int cycles);
   Wrench wave_law(int cycles);
+  void answer_wave(int cycles);
   Wrench staged(const Wrench& F_W);
   Wrench rest_law() const;
   void stop(std::uint32_t bit, const char* why);
@@ -108,6 +110,7 @@ class Loop {
   Gate gate_;
   LocalModel local_;
   wire::Playout<6> playout_;
+  WaveEnd line_{kWaveBank}, turn_line_{kTurnWaveBank};
   std::uint32_t bits_ = 0, grip_ = 0;
   std::string reason_;
   Pose X_DH_, X_anchor_D_, X_anchor_W_, X_WR_;
@@ -117,6 +120,7 @@ class Loop {
   DeviceMessage out_;
   Pose X_WRest_;            // of the spring that is left when the link is lost
   Wrench held_, last_law_;  // held_: acting on the hand in D
+  Wrench damped_;           // of it, by the local damper beside the line, in W
   double ramp_ = 0;         // 0..1
   double silent_s_ = 0, round_trip_ = 0, round_trip_peak_ = 0, declared_seen_ = 0;
   std::uint64_t tick_cycle_ = 0;

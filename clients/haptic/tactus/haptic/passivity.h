@@ -29,8 +29,28 @@ class Ledger {
   double net_ = 0, given_ = 0, taken_ = 0, low_ = 0, draw_up_ = 0;
 };
 
-// When the wrench drives the motion (power > 0) it is cut so that one period gives out no more than the bank holds:
-// |u| (|v| + v0 + |u| T / m) T <= bank. The bank is what was absorbed; it is emptied after a while without force.
+// The device's end of a wave line. What it sends in a period has no more energy than the wave that came in and what the
+// hand gave while the force of that wave really acted: else each echo of a light tool comes back with more.
+class WaveEnd {
+ public:
+  explicit WaveEnd(double cap) : cap_(cap) {}
+  void restart() { bank_ = cap_, in_ = Vec3::Zero(); }
+  // The wave that the force of the period that ended was made of.
+  const Vec3& in() const { return in_; }
+  // The wave to send: `wanted`, or as much of it as there is energy. taken: from the hand into the line [J].
+  Vec3 send(const Vec3& wanted, double taken, double period);
+  // What comes in for the next period.
+  void play(const Vec3& in) { in_ = in; }
+  double bank() const { return bank_; }  // [J]
+
+ private:
+  double cap_, bank_ = cap_;  // cap_: what was not sent is no bank for later, beyond this
+  Vec3 in_ = Vec3::Zero();
+};
+
+// The wrench is cut so that one period gives out no more than the bank holds: u (v + u T / 2 m) T <= bank, when it
+// drives with v0 more; a wrench that brakes at the period's start may drive at its end. The bank is what was absorbed;
+// it is emptied after a while without force.
 class Gate {
  public:
   struct Options {
@@ -55,6 +75,7 @@ class Gate {
 
  private:
   Options o_;
+  Wrench held_;
   double bank_ = 0, round_trip_ = 0, quiet_s_ = 0, scale_ = 1;
   bool acted_ = false;
 };
