@@ -20,26 +20,66 @@ struct PowerSum {
   double share_s = 0, share_t = 0;  // s/N, t/N
 };
 
-PowerSum power_sum(double s, double t, double k) noexcept {
+constexpr double kLeast = 1e-300;  // below it a coordinate's square is zero
+
+// k other than 1 and 2, from logarithms: the sum's own is at hand before the sum is, so that the next power need not
+// wait for it. log_ratio: of the smaller to the larger; log_large becomes N's.
+PowerSum power_sum(double s, double t, double k, double log_ratio, double& log_large) noexcept {
+  const double large = std::max(s, t), small = std::min(s, t), ratio = small / large;
+  const double term = ratio < kLeast ? 0.0 : exponential(k * log_ratio), sum = 1 + term;
+  const double log_n = logarithm(sum) / k;
+  log_large += log_n;
+  const double n = exponential(log_n), d_large = n / sum;
+  const double d_small = term > 0 ? term / ratio * d_large : 0.0;
+  PowerSum out;
+  out.value = large * n;
+  out.ds = s < t ? d_small : d_large;
+  out.dt = s < t ? d_large : d_small;
+  const double inverse = 1 / out.value;
+  out.share_s = s * inverse, out.share_t = t * inverse;
+  return out;
+}
+
+// k = 1, a plain sum, and k = 2, whose powers are squares and roots.
+PowerSum plain_sum(double s, double t, double k) noexcept {
   PowerSum out;
   if (k == 1) {
     out.value = s + t;
     out.ds = out.dt = 1;
   } else {
-    const double large = std::max(s, t), small = std::min(s, t);
+    const double large = std::max(s, t);
     if (large == 0) return out;
-    const double ratio = small / large;
-    const double w = k == 2 ? ratio : power(ratio, k - 1);
-    const double sum = 1 + w * ratio;
-    const double n = k == 2 ? std::sqrt(sum) : 1 / power(1 / sum, 1 / k);
-    out.value = large * n;
-    const double d_large = n / sum;
-    out.ds = s < t ? w * d_large : d_large;
-    out.dt = s < t ? d_large : w * d_large;
+    const double ratio = std::min(s, t) / large;
+    out.value = large * std::sqrt(1 + ratio * ratio);
+    out.ds = s / out.value, out.dt = t / out.value;
   }
-  if (out.value > 0) {
-    out.share_s = s / out.value;
-    out.share_t = t / out.value;
+  if (out.value > 0) out.share_s = s / out.value, out.share_t = t / out.value;
+  return out;
+}
+
+// N(N(X, Y; k2), Z; k1), both sums.
+struct NestedSum {
+  PowerSum R, G;
+};
+NestedSum nested_sum(double X, double Y, double Z, double k2, double k1) noexcept {
+  NestedSum out;
+  const bool plain1 = k1 == 1 || k1 == 2;
+  const double large = std::max(X, Y), small = std::min(X, Y);
+  double log_R = 0;
+  if (k2 == 1 || k2 == 2) {
+    out.R = plain_sum(X, Y, k2);
+    if (!plain1 && out.R.value >= kLeast) log_R = logarithm(out.R.value);
+  } else if (large >= kLeast) {
+    log_R = logarithm(large);
+    out.R = power_sum(X, Y, k2, small < kLeast * large ? 0.0 : logarithm(small / large), log_R);
+  }
+  const double R = out.R.value;
+  if (plain1) {
+    out.G = plain_sum(R, Z, k1);
+  } else if (std::max(R, Z) >= kLeast) {
+    const double log_ratio = R < kLeast || Z < kLeast ? 0.0 : log_R - logarithm(Z);
+    double log_G = 0;
+    out.G = power_sum(R, Z, k1, -std::abs(log_ratio), log_G);
   }
   return out;
 }
@@ -99,8 +139,8 @@ class Superellipsoid final : public ImplicitSurface {
 ImplicitJet Superellipsoid::implicit(const Vec3& p_S) const noexcept {
   const Vec3 x = p_S.cwiseQuotient(radii_), square = x.cwiseAbs2();
   const double k2 = 1 / e2_, k1 = 1 / e1_;
-  const PowerSum R = power_sum(square.x(), square.y(), k2);
-  const PowerSum G = power_sum(R.value, square.z(), k1);
+  const NestedSum sums = nested_sum(square.x(), square.y(), square.z(), k2, k1);
+  const PowerSum &R = sums.R, &G = sums.G;
   ImplicitJet jet;
   jet.F = 0.5 * scale_ * (G.value - 1);
   if (G.value == 0) return jet;

@@ -1,7 +1,7 @@
 // Extremal points of smooth shapes: how long a pair takes when it is followed, with and without its rates, and when
 // nothing is known; how often Newton's method needs help. CSV: pair, what, calls, median us, mean us, mean Newton
 // steps, solved, fallbacks, ill-conditioned.
-// usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS]]
+// usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS [PAIR]]], PAIR as in the first column: that one alone.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -148,10 +148,12 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
 int main(int argc, char** argv) {
   using namespace tactus::test;
   const int pairs = argc > 1 ? std::atoi(argv[1]) : 10000, calls = argc > 2 ? std::atoi(argv[2]) : 20000;
+  const std::string only = argc > 3 ? argv[3] : "";
   const Shapes shapes;
   std::printf("pair,what,calls,median_us,mean_us,mean_steps,solved,fallbacks,ill_conditioned\n");
   for (const Named& first : shapes.smooth) {
     for (const Named& second : shapes.partners) {
+      if (!only.empty() && only != first.name + "-" + second.name) continue;
       if (pairs > 0) cold(first, second, pairs);
       if (calls <= 0 || !first.shape.smooth->convex()) continue;
       warm(first, second, calls, false);
