@@ -234,7 +234,7 @@ bool ExtremalSearch::cold_overlap() noexcept {
     best.feature_ = feature_;
   }
   Vec3 n = starts.best[0].n;
-  if (a_.faces() > 0) {
+  if (a_.faces() > 0 || a_.shape().kind == ShapeKind::capsule) {
     // Kinks hide maxima from Newton's method: the best starts climb without it, too.
     double most = -std::numeric_limits<double>::infinity();
     for (int i = 0; i < std::min(starts.count, 3); ++i) {
