@@ -41,7 +41,13 @@ bool offers(const std::string& list, const std::string& name) {
 }
 
 WebClient::WebClient(lws* socket, std::uint32_t number, double requests_per_s)
-    : wsi(socket), id(number), cap(requests_per_s, std::max(50.0, requests_per_s / 5)), moved_ns_(now_ns()) {}
+    : wsi(socket),
+      id(number),
+      address(peer_of(socket)),
+      cap(requests_per_s, std::max(50.0, requests_per_s / 5)),
+      moved_ns_(now_ns()) {
+  heard_ns = moved_ns_;
+}
 
 const char* WebClient::append(const void* data, std::size_t length) {
   is_text = lws_frame_is_binary(wsi) == 0;
@@ -142,6 +148,7 @@ bool WebClient::is_stalled(std::uint64_t now, std::uint64_t limit_ns) {
 }
 
 int WebClient::end(lws_close_status status, const std::string& why) {
+  is_ending = true;
   std::string text = why.substr(0, kCloseTextMax);
   lws_close_reason(wsi, status, reinterpret_cast<unsigned char*>(text.data()), text.size());
   return -1;

@@ -44,11 +44,14 @@ class WebClient {
 
   lws* const wsi;
   const std::uint32_t id;
+  const std::string address;
   WebBytes in;
   RateCap cap;
   bool is_text = false;                    // what is in `in`
   std::unique_ptr<FoxgloveBridge> bridge;  // null: speaks tactus.v1
   bool is_held = false;                    // not read from, for its cap's sake
+  bool is_ending = false;                  // the closing handshake waits for the socket
+  std::uint64_t heard_ns = 0;              // last frame or pong
   WebGaugePtr gauge = std::make_shared<WebGauge>();
 
  private:

@@ -56,7 +56,8 @@ struct WebLink {
   Ring<WebInbound> inbound{2048};
   Ring<WebOutbound> outbound{4096};
   int net_fd = -1;  // eventfd: something is inbound
-  std::atomic<std::uint64_t> refused_origin{0}, refused_connections{0}, refused_http{0}, refused_frames{0}, slow{0};
+  std::atomic<std::uint64_t> refused_origin{0}, refused_connections{0}, refused_http{0}, refused_frames{0}, slow{0},
+      silent{0};
 
   void wake_net() const noexcept;
 };

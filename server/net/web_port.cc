@@ -12,7 +12,8 @@
 
 namespace tactus::net {
 namespace {
-constexpr int kBatch = 32;  // frames served before the loop serves others
+constexpr std::uint64_t kToolKey = std::uint64_t{1} << 63;  // tools' states beside those of bodies
+constexpr int kBatch = 32;                                  // frames served before the loop serves others
 
 WebDoor door_of(Hub& hub) {
   WebDoor door;
@@ -67,10 +68,11 @@ class WebConnection final : public Conversation {
     put_varint(*bytes, static_cast<std::uint32_t>(payload.size()));
     bytes->insert(bytes->end(), payload.begin(), payload.end());
     WebOutbound out;
-    out.kind = is_state ? WebOutbound::Kind::state : WebOutbound::Kind::frame;
-    out.key = key;
+    const bool is_tool = type == wire::DatagramType::tool;
+    out.kind = is_state || is_tool ? WebOutbound::Kind::state : WebOutbound::Kind::frame;
+    out.key = is_tool ? kToolKey | key : key;
     out.mac = sealed();
-    if (is_state) return post(out, std::move(bytes));
+    if (is_state || is_tool) return post(out, std::move(bytes));
     // A shadow's comparison is not told twice, but it is no event either: left out for a client that lags behind.
     if (gauge_->queued_bytes.load(std::memory_order_relaxed) > (1u << 20)) return true;
     gauge_->queued_bytes.fetch_add(bytes->size(), std::memory_order_relaxed);
@@ -206,6 +208,7 @@ void WebPort::count(v1::Statistics& out) const {
   add("web_http", link_.refused_http);
   add("web_frames", link_.refused_frames);
   add("web_slow", link_.slow);
+  add("web_silent", link_.silent);
 }
 
 }  // namespace tactus::net

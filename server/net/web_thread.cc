@@ -22,9 +22,10 @@ namespace tactus::net {
 namespace {
 
 constexpr std::size_t kReadBytes = 64u << 10;
-constexpr unsigned kHeaderTimeS = 5;           // for a request's head
-constexpr std::size_t kInboundWaiting = 1024;  // frames that net has not taken: beyond, a client is cut off
-constexpr lws_usec_t kLookUs = 500'000;        // how often a client is looked at
+constexpr unsigned kHeaderTimeS = 5;                // for a request's head
+constexpr std::size_t kInboundWaiting = 1024;       // frames that net has not taken: beyond, a client is cut off
+constexpr lws_usec_t kLookUs = 500'000;             // how often a client is looked at
+constexpr std::uint64_t kTellNs = 10'000'000'000u;  // how often the log says that the door is full
 constexpr const char* kProtocol = "tactus.v1";
 
 void to_log(int, const char* line) {
@@ -76,6 +77,7 @@ struct WebThread::Impl {
   [[nodiscard]] int received(WebClient& client, const void* data, std::size_t length);
   [[nodiscard]] int look(WebClient& client);
   void closed(WebClient& client);
+  void tell_full();
 
   static int on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
   static int on_socket(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
@@ -92,6 +94,7 @@ struct WebThread::Impl {
   std::deque<WebInbound> waiting;  // for room in the ring
   std::uint32_t next_client = 1;
   std::size_t sockets = 0, own_sockets = 0;
+  std::uint64_t told_full_ns = 0;
   std::vector<std::uint8_t> scratch;
 };
 
@@ -204,7 +207,7 @@ void WebThread::Impl::established(lws* wsi, WebClient** slot) {
   const std::uint32_t id = next_client++;
   auto client = std::make_unique<WebClient>(wsi, id, door.requests_per_s);
   *slot = client.get();
-  const std::string address = peer_of(wsi);
+  const std::string& address = client->address;
   WebInbound message;
   message.kind = WebInbound::Kind::opened;
   message.client = id;
@@ -254,6 +257,7 @@ void WebThread::Impl::from_bridge(WebClient& client, FoxgloveBridge::Out& out) {
 
 int WebThread::Impl::received(WebClient& client, const void* data, std::size_t length) {
   lws_validity_confirmed(client.wsi);
+  client.heard_ns = now_ns();
   const char* why = client.append(data, length);
   if (why == nullptr && waiting.size() > kInboundWaiting) why = "the server is too busy for more requests";
   if (why != nullptr) {
@@ -293,18 +297,35 @@ int WebThread::Impl::look(WebClient& client) {
     client.bridge->look(out);
     from_bridge(client, out);
   }
+  if (client.is_ending) return 0;
   if (!client.is_stalled(now_ns(), 1'000'000'000u * std::uint64_t{options.stall_s})) return 0;
   link.slow.fetch_add(1, std::memory_order_relaxed);
-  spdlog::info("web: {}: does not read: took nothing for {} s; cut off", peer_of(client.wsi), options.stall_s);
-  return -1;
+  const std::string why = fmt::format("does not read: took nothing for {} s ([web] stall_s)", options.stall_s);
+  spdlog::info("web: {}: {}; cut off", peer_of(client.wsi), why);
+  return client.end(LWS_CLOSE_STATUS_POLICY_VIOLATION, why);  // it learns why if it reads on within seconds
 }
 
 void WebThread::Impl::closed(WebClient& client) {
+  // The library hangs up on who answers no ping, and says nothing.
+  if (!client.is_ending && now_ns() - client.heard_ns >= 1'000'000'000u * std::uint64_t{options.silence_s}) {
+    link.silent.fetch_add(1, std::memory_order_relaxed);
+    spdlog::info("web: {}: answered no ping for {} s ([web] silence_s); cut off", client.address, options.silence_s);
+  }
   WebInbound message;
   message.kind = WebInbound::Kind::closed;
   message.client = client.id;
   tell_net(message, nullptr);
   clients.erase(client.id);
+}
+
+// The socket is closed before there is anything to answer; a browser shows that it was.
+void WebThread::Impl::tell_full() {
+  link.refused_connections.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t now = now_ns();
+  if (told_full_ns != 0 && now - told_full_ns < kTellNs) return;
+  told_full_ns = now;
+  spdlog::warn("web: {} connections are open, as many as [web] connections lets in; further ones are closed at once",
+               options.connections);
 }
 
 int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length) {
@@ -320,7 +341,7 @@ int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, 
       return 0;
     case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
       if (self->sockets < self->own_sockets + self->options.connections) return 0;
-      self->link.refused_connections.fetch_add(1, std::memory_order_relaxed);
+      self->tell_full();
       return -1;
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
       self->take_outbound();
@@ -353,6 +374,7 @@ int WebThread::Impl::on_socket(lws* wsi, lws_callback_reasons reason, void* user
       return self->received(*client, in, length);
     case LWS_CALLBACK_RECEIVE_PONG:
       lws_validity_confirmed(wsi);
+      client->heard_ns = now_ns();
       return 0;
     case LWS_CALLBACK_SERVER_WRITEABLE:
       return client->write(self->scratch);

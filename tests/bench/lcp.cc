@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/math/lcp.h"
+#include "tests/bench/usage.h"
 #include "tests/support/lcp_problems.h"
 
 namespace tactus::test {
@@ -102,6 +103,8 @@ void measure(Solvers& solvers, Kind kind, LcpMethod method, int problems) {
 int main(int count, char** arguments) {
   using namespace tactus;
   using namespace tactus::test;
+  if (bench::tells_usage(count, arguments, "[PROBLEMS]    of each size and kind; default 100. CSV to the terminal"))
+    return 2;
   const int problems = count > 1 ? std::max(1, std::atoi(arguments[1])) : 100;
   Solvers solvers;
   std::printf("kind,n,method,problems,us,pivots,solved\n");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/collide/collide_mesh.h"
+#include "tests/bench/usage.h"
 #include "tests/support/meshes.h"
 #include "tests/support/scenes.h"
 
@@ -129,5 +130,6 @@ int bench_all(const char* path) {
 }  // namespace tactus::test
 
 int main(int argc, char** argv) {
+  if (tactus::bench::tells_usage(argc, argv, "[FILE]    where the CSV goes; the table goes to the terminal")) return 2;
   return tactus::test::bench_all(argc > 1 ? argv[1] : "/dev/null");
 }

@@ -10,6 +10,7 @@
 #include "core/scene/scene.h"
 #include "core/world.h"
 #include "tests/bench/bench_cases.h"
+#include "tests/bench/usage.h"
 #include "tests/support/scenes.h"
 
 namespace tactus::bench {
@@ -128,6 +129,7 @@ int bench_all(const char* path) {
 }  // namespace tactus::bench
 
 int main(int argc, char** argv) {
+  if (tactus::bench::tells_usage(argc, argv, "[FILE]    where the CSV goes; the table goes to the terminal")) return 2;
   try {
     return tactus::bench::bench_all(argc > 1 ? argv[1] : "/dev/null");
   } catch (const std::exception& e) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "tests/bench/usage.h"
 #include "tests/support/scenes.h"
 
 namespace tactus::test {
@@ -67,6 +68,7 @@ double measure(ContactModelKind kind, Pile pile, int n, int steps) {
 
 int main(int argc, char** argv) {
   using namespace tactus;
+  if (bench::tells_usage(argc, argv, "[STEPS]    of each stack; default 200. CSV to the terminal")) return 2;
   const int steps = argc > 1 ? std::max(1, std::atoi(argv[1])) : 200;
   std::printf("model,stack,n,contacts,median_us,worst_us,factorisations,fallbacks,failures\n");
   for (const ContactModelKind kind :

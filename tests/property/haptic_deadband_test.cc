@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/haptic_runs.h"
+#include "tests/support/share.h"
 
 namespace tactus {
 namespace {
@@ -50,7 +51,7 @@ TEST_CASE(
     "deadband 10 %: 85 % fewer packets on the mean, no error above the band, ledger 0, at most 5 % of 50 runs ring") {
   for (const haptic::Mode mode : {haptic::Mode::local, haptic::Mode::direct}) {
     for (const int delay : {0, 5}) {
-      constexpr int kRuns = 50;
+      constexpr int kRuns = test::share(50);
       double up = 0, down = 0, error = 0, motor = 0, hand = 0;
       int ringing = 0, over = 0;
       for (int i = 0; i < kRuns; ++i) {

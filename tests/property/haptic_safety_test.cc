@@ -7,16 +7,11 @@
 #include <string>
 
 #include "tests/support/haptic_rig.h"
+#include "tests/support/share.h"
 #include "tests/support/tolerance.h"
 
 namespace tactus {
 namespace {
-
-#ifdef TACTUS_SANITIZED
-constexpr int kShare = 10;  // of the tries: sanitized programs are 50 times slower
-#else
-constexpr int kShare = 1;
-#endif
 
 using test::BallOnFloor;
 using test::HapticRig;
@@ -69,7 +64,7 @@ Cut cut_at_full_push(haptic::Mode mode, std::uint64_t seed) {
 TEST_CASE("link cut at full push: below 1 % at watchdog + 50 ms, at most 2 N/ms, 1 mJ beyond what was stored") {
   for (const haptic::Mode mode : {haptic::Mode::local, haptic::Mode::direct, haptic::Mode::wave}) {
     CAPTURE(std::string(haptic::mode_name(mode)));
-    const int cuts = (mode == haptic::Mode::local ? 1000 : 200) / kShare;
+    const int cuts = test::share(mode == haptic::Mode::local ? 1000 : 200);
     Cut worst;
     double least = 1e9, most = 0;
     for (int i = 0; i < cuts; ++i) {
@@ -123,7 +118,7 @@ TEST_CASE("a 1 mm sheet at 10 N, tools of 50 g and more, up to 1 m/s, every mode
   test::Random random(5);
   int through = 0, tries = 0;
   for (const haptic::Mode mode : {haptic::Mode::local, haptic::Mode::direct, haptic::Mode::wave}) {
-    for (int i = 0; i < 167 / kShare; ++i, ++tries) {
+    for (int i = 0; i < test::share(167); ++i, ++tries) {
       const double mass = random.log_uniform(0.05, 1), speed = random.uniform(0.05, 1),
                    tilt = random.uniform(-0.4, 0.4);
       const ContactModelKind model = i % 4 == 3 ? ContactModelKind::lcp : ContactModelKind::penalty;

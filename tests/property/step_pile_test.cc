@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "core/scene/scene.h"
 #include "core/world.h"
+#include "tests/support/share.h"
 
 namespace tactus {
 
@@ -15,8 +17,8 @@ TEST_CASE("st, lcp: a pile of 30 at 100 Hz is solved to 1e-9 in every step, with
     ContactModelKind kind;
     std::uint64_t seed;
     int steps;
-  } const rows[] = {{ContactModelKind::st, 1, 220}, {ContactModelKind::st, 4, 220}, {ContactModelKind::lcp, 1, 220}};
-  for (const auto& row : rows) {
+  } const rows[] = {{ContactModelKind::lcp, 1, 220}, {ContactModelKind::st, 1, 220}, {ContactModelKind::st, 4, 220}};
+  for (const auto& row : std::span(rows).first(test::share(3))) {
     CAPTURE(std::string(to_string(row.kind)));
     CAPTURE(row.seed);
     SceneOptions options;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/scenes.h"
+#include "tests/support/share.h"
 
 namespace tactus {
 namespace {
@@ -14,13 +15,15 @@ struct Stood {
   std::uint32_t failures = 0, fallbacks = 0, inconsistent = 0;
 };
 
+constexpr int kSeconds = test::share(10, 4);
+
 Stood stand(ContactModelKind kind, int n, bool jitter, double h) {
   test::Scene scene = test::stack(n, jitter);
   scene.model->contact_model = kind;
   scene.model->step = h;
   World world = scene.world();
   Stood out;
-  for (int i = 0; i * h < 10; ++i) {
+  for (int i = 0; i * h < kSeconds; ++i) {
     const StepReport report = world.step();
     out.depth = std::max(out.depth, report.depth_max);
     out.residual = std::max(out.residual, report.solver_residual);
