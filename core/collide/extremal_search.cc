@@ -11,7 +11,7 @@ namespace {
 
 // Newton's steps from a remembered point, and from a start that a search found.
 constexpr std::uint32_t kWarmSteps = 10, kColdSteps = 40;
-constexpr int kMostFeatures = 24;
+constexpr int kMostFeatures = 24, kMostTrials = 3000;
 // An overlap of convex solids below this part of both is the least one wherever the search for it began: across every
 // other direction the lens that they share is wider.
 constexpr double kShallow = 0.05;
@@ -166,14 +166,16 @@ void ExtremalSearch::ascend(Vec3& n, int steps) const noexcept {
 }
 
 // The same where faces and edges make the gap a function with kinks: neighbours of n at shrinking distances, in
-// directions that turn by a little more than a right angle so that none of a ridge's is left out.
+// directions that turn by a little more than a right angle so that none of a ridge's is left out. Steps that help grow
+// again: along a ridge that bends, those of one length were endlessly many.
 void ExtremalSearch::climb(Vec3& n) const noexcept {
   double best = gap_along(n), c = 1, s = 0;
-  for (double step = 0.3; step > 1e-9;) {
+  int left = kMostTrials;
+  for (double step = 0.3; step > 1e-9 && left > 0;) {
     Vec3 t1, t2;
     tangent_basis(n, t1, t2);
     bool better = false;
-    for (int i = 0; i < 12 && !better; ++i) {
+    for (int i = 0; i < 12 && !better; ++i, --left) {
       const Vec3 trial = (n + step * (c * t1 + s * t2)).normalized();
       const double value = gap_along(trial), turned = -0.28 * c - 0.96 * s;
       s = 0.96 * c - 0.28 * s, c = turned;
@@ -182,7 +184,7 @@ void ExtremalSearch::climb(Vec3& n) const noexcept {
       n = trial;
       better = true;
     }
-    if (!better) step *= 0.5;
+    step = better ? std::min(1.5 * step, 0.3) : 0.5 * step;
   }
 }
 
@@ -234,7 +236,7 @@ bool ExtremalSearch::cold_overlap() noexcept {
     best.feature_ = feature_;
   }
   Vec3 n = starts.best[0].n;
-  if (a_.faces() > 0) {
+  if (a_.faces() > 0 || a_.shape().kind == ShapeKind::capsule) {
     // Kinks hide maxima from Newton's method: the best starts climb without it, too.
     double most = -std::numeric_limits<double>::infinity();
     for (int i = 0; i < std::min(starts.count, 3); ++i) {

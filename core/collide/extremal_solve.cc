@@ -12,6 +12,9 @@ namespace {
 constexpr double kRounding = 4e-15, kStalled = 1e-10;
 // A step is no longer than this part of the size: Newton's direction, not its length, is to be trusted far out.
 constexpr double kLongestStep = 0.4;
+// Below this part of the size a step squared is far below rounding: it is the last one, and nothing is evaluated at its
+// end. Curvatures there are those of its start, which the rates' accuracy (1e-9) allows.
+constexpr double kLastStep = 1e-11;
 
 bool solve2(double a, double b, double c, double d, const Pair2& y, Pair2& x) noexcept {
   const double det = a * d - b * c;
@@ -26,7 +29,7 @@ Pair2 times(const Form2& k, const Pair2& x) noexcept {
 
 // What one iterate knows. Curvature forms are of the outward normals: Ha = k_a along n, Hb = -k_b.
 struct Local {
-  Vec3 n, t1, t2;
+  Vec3 pa, pb, n, t1, t2;
   double d = 0;
   Form2 k_a, k_b;
   Pair2 r, q;                 // pa - pb in the tangent plane; -n_a there
@@ -42,7 +45,8 @@ Local look(ExtremalFeature& a, ExtremalFeature& b, double scale) noexcept {
   a.evaluate(), b.evaluate();
   s.n = b.n();
   tangent_basis(s.n, s.t1, s.t2);
-  const Vec3 diff = a.p() - b.p();
+  s.pa = a.p(), s.pb = b.p();
+  const Vec3 diff = s.pa - s.pb;
   s.d = s.n.dot(diff);
   Pair2 w;
   b.curvature(s.t1, s.t2, s.k_b, w);
@@ -95,6 +99,23 @@ bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
   x_a = {-(s.lean + pull) / stiff, 0};
   x_b = {nc.x + x_a.x * nt.x, nc.y + x_a.x * nt.y};
   return true;
+}
+
+// Where a step of at most kLastStep leads, to first order.
+void advance(const ExtremalFeature& a, const ExtremalFeature& b, const Pair2& x_a, const Pair2& x_b,
+             Local& s) noexcept {
+  s.pb += x_b.x * s.t1 + x_b.y * s.t2 + b.eta() * s.n;
+  if (a.dim() == 2 && a.kind() != ExtremalFeature::Kind::plane) {
+    s.pa += x_a.x * s.t1 + x_a.y * s.t2 + a.eta() * a.n();
+  } else if (a.dim() == 1) {
+    s.pa += x_a.x * a.along();
+  }
+  const Pair2 turn = times(s.k_b, x_b);
+  const double m1 = turn.x + s.turn_b.x, m2 = turn.y + s.turn_b.y;
+  const Vec3 n = s.n;
+  s.n += m1 * s.t1 + m2 * s.t2;
+  s.t1 -= m1 * n, s.t2 -= m2 * n;
+  s.d = s.n.dot(s.pa - s.pb);
 }
 
 bool positive(double a, double b, double c) noexcept {
@@ -159,8 +180,8 @@ void finish(const Local& s, const ExtremalFeature& a, const ExtremalFeature& b, 
             ExtremalRoot& out) noexcept {
   out.n = s.n, out.t1 = s.t1, out.t2 = s.t2;
   out.d = s.d;
-  out.pb = b.p();
-  out.pa = a.kind() == ExtremalFeature::Kind::plane ? Vec3(b.p() + s.d * s.n) : a.p();
+  out.pb = s.pb;
+  out.pa = a.kind() == ExtremalFeature::Kind::plane ? Vec3(s.pb + s.d * s.n) : s.pa;
   out.opposed = s.opposed;
   out.residual = s.residual;
   out.a = {a.dim(), s.k_a.xx, s.k_a.xy, s.k_a.yy, s.along.x, s.along.y};
@@ -186,7 +207,7 @@ bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::u
                     ExtremalRoot& out) noexcept {
   double last = std::numeric_limits<double>::infinity();
   for (out.iterations = 0;; ++out.iterations) {
-    const Local s = look(a, b, scale);
+    Local s = look(a, b, scale);
     if (!std::isfinite(s.residual)) return false;
     const bool stalled = s.residual <= kStalled * scale && s.residual > 0.25 * last;
     if (s.residual <= kRounding * (scale + std::abs(s.d)) || stalled) {
@@ -198,7 +219,15 @@ bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::u
     Pair2 x_a, x_b;
     if (!newton_step(s, a.dim(), x_a, x_b)) return false;
     const double length2 = std::max(x_b.x * x_b.x + x_b.y * x_b.y, a.surface() ? x_a.x * x_a.x + x_a.y * x_a.y : 0.0);
-    const double longest = kLongestStep * scale;
+    const double longest = kLongestStep * scale, last_step = kLastStep * scale;
+    if (s.opposed && std::max(length2, x_a.x * x_a.x) <= last_step * last_step && s.residual <= last_step) {
+      a.move(s.t1, s.t2, x_a);
+      b.move(s.t1, s.t2, x_b);
+      advance(a, b, x_a, x_b, s);
+      ++out.iterations;
+      finish(s, a, b, scale, out);
+      return true;
+    }
     if (length2 > longest * longest) {
       const double cut = longest / std::sqrt(length2);
       x_a = {cut * x_a.x, cut * x_a.y}, x_b = {cut * x_b.x, cut * x_b.y};

@@ -6,38 +6,85 @@
 
 namespace tactus {
 
+namespace power_detail {
+
+// ln by the series of atanh, for x near 1; e^x by its own, for |x| < 1. Only for the tables.
+constexpr double slow_logarithm(double x) noexcept {
+  const double t = (x - 1) / (x + 1), t2 = t * t;
+  double sum = 0;
+  for (int i = 41; i > 0; i -= 2) sum = sum * t2 + 1.0 / i;
+  return 2 * t * sum;
+}
+constexpr double slow_exponential(double x) noexcept {
+  double sum = 1;
+  for (int i = 20; i > 0; --i) sum = 1 + sum * x / i;
+  return sum;
+}
+
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+constexpr int kLogSteps = 64, kExpSteps = 32;
+
+// Of the middle c of each part, the one about 1 has c = 1: 1/c to 12 bits and what it leaves of the logarithm.
+struct LogEntry {
+  double inverse = 0, log = 0;
+};
+// The bits of where the parts begin, below sqrt(1/2): then 37 parts and a half to 1.
+constexpr std::uint64_t kLogPart = std::uint64_t{1} << 46, kLogBegin = (1023ull << 52) - 37 * kLogPart - kLogPart / 2;
+
+struct Tables {
+  LogEntry logs[kLogSteps];
+  double exps[kExpSteps];  // 2^(i / kExpSteps)
+};
+constexpr Tables make_tables() noexcept {
+  Tables out{};
+  for (int i = 0; i < kLogSteps; ++i) {
+    const auto c = std::bit_cast<double>(kLogBegin + static_cast<std::uint64_t>(i) * kLogPart + kLogPart / 2);
+    const double inverse = static_cast<int>(2048 / c + 0.5) / 2048.0;
+    out.logs[i] = {inverse, -slow_logarithm(inverse)};
+  }
+  for (int i = 0; i < kExpSteps; ++i) out.exps[i] = slow_exponential(kLn2 * i / kExpSteps);
+  return out;
+}
+inline constexpr Tables kTables = make_tables();
+
+}  // namespace power_detail
+
+// ln x for x >= 1e-300. Relative error below 2^-51. Without a division: x times a table's 1/c, then the series of ln(1
+// + r), |r| < 0.0082.
+inline double logarithm(double x) noexcept {
+  const auto bits = std::bit_cast<std::uint64_t>(x), from = bits - power_detail::kLogBegin;
+  const auto exponent = static_cast<double>(static_cast<std::int64_t>(from) >> 52);
+  const power_detail::LogEntry& entry = power_detail::kTables.logs[(from >> 46) & (power_detail::kLogSteps - 1)];
+  const std::uint64_t m_bits = bits - (from & 0xfff0000000000000ull);
+  const auto m = std::bit_cast<double>(m_bits), high = std::bit_cast<double>(m_bits & 0xffffffff00000000ull);
+  // Exact but for the last sum: the factors have 21 and 12 bits.
+  const double r = (high * entry.inverse - 1) + (m - high) * entry.inverse, r2 = r * r;
+  const double low = r2 * (-1.0 / 2 + r * (1.0 / 3)),
+               end = (-1.0 / 4 + r * (1.0 / 5)) + r2 * (-1.0 / 6 + r * (1.0 / 7));
+  return (exponent * power_detail::kLn2 + entry.log) + (r + (low + r2 * r2 * end));
+}
+
+// e^a for a <= 690; below -690 it is 0. Relative error below 2^-51. 2^(k/32) and the series of what is left, |r| <
+// 0.011, the next term below 1e-17.
+inline double exponential(double a) noexcept {
+  if (a < -690) return 0;
+  constexpr double kRound = 0x1.8p52;  // adding it leaves no bits below one
+  const double k = (a * (0x1.71547652b82fep+0 * power_detail::kExpSteps) + kRound) - kRound;
+  constexpr double kHigh = 0x1.62e42feep-1 / power_detail::kExpSteps,
+                   kLow = 0x1.a39ef35793c76p-33 / power_detail::kExpSteps;
+  const double r = (a - k * kHigh) - k * kLow, r2 = r * r;  // Cody & Waite 1980
+  const double s = (r + r2 * (1.0 / 2 + r * (1.0 / 6))) + (r2 * r2) * ((1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720));
+  const auto steps = static_cast<std::int64_t>(k);
+  const double part = power_detail::kTables.exps[steps & (power_detail::kExpSteps - 1)];
+  const auto whole = static_cast<std::uint64_t>((steps >> 5) + 1023) << 52;
+  return (part + part * s) * std::bit_cast<double>(whole);
+}
+
 // x^y for 0 <= x <= 1 and y >= 0; 0^0 = 1. Relative error below (4 + 2 |y ln x|) 2^-52; below 1e-300 it is 0.
-// ln x by the series of atanh on [sqrt(1/2), sqrt(2)], then exp by its own on [-ln(2)/2, ln(2)/2].
 inline double power(double x, double y) noexcept {
   if (y == 0 || x == 1) return 1;
   if (x < 1e-300) return 0;
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
-  double m = std::bit_cast<double>((bits & 0x000fffffffffffffull) | 0x3ff0000000000000ull);
-  if (m > 1.4142135623730951) {
-    m *= 0.5;
-    ++exponent;
-  }
-  // |t| < 0.172: the next term is below 1e-18. Both series by pairs (Estrin), for their length in time.
-  const double t = (m - 1) / (m + 1), t2 = t * t, t4 = t2 * t2, t8 = t4 * t4;
-  const double low = (1 + t2 * (1.0 / 3)) + t4 * (1.0 / 5 + t2 * (1.0 / 7));
-  const double high = (1.0 / 9 + t2 * (1.0 / 11)) + t4 * (1.0 / 13 + t2 * (1.0 / 15));
-  const double end = (1.0 / 17 + t2 * (1.0 / 19)) + t4 * (1.0 / 21);
-  const double series = low + t8 * (high + t8 * end);
-  const auto e = static_cast<double>(exponent);
-  constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-  const double a = y * (e * kLn2 + 2 * t * series);
-  if (a < -690) return 0;
-  constexpr double kRound = 0x1.8p52;  // adding it leaves no bits below one
-  const double k = (a * 0x1.71547652b82fep+0 + kRound) - kRound;
-  const double r = (a - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;  // Cody & Waite 1980
-  const double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
-  const double s0 = (1 + r) + r2 * (1.0 / 2 + r * (1.0 / 6));
-  const double s4 = (1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720 + r * (1.0 / 5040));
-  const double s8 = (1.0 / 40320 + r * (1.0 / 362880)) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800));
-  const double s12 = 1.0 / 479001600 + r * (1.0 / 6227020800);
-  const double s = (s0 + r4 * s4) + r8 * (s8 + r4 * s12);
-  return s * std::bit_cast<double>(static_cast<std::uint64_t>(static_cast<std::int64_t>(k) + 1023) << 52);
+  return exponential(y * logarithm(x));
 }
 
 }  // namespace tactus

@@ -20,26 +20,62 @@ struct PowerSum {
   double share_s = 0, share_t = 0;  // s/N, t/N
 };
 
-PowerSum power_sum(double s, double t, double k) noexcept {
+constexpr double kLeast = 1e-300;  // below it a coordinate's square is zero
+
+// k = 1/e other than 1 and 2, from logarithms: the sum's own is at hand before the sum is, so that the next power need
+// not wait for it. log_ratio: of the smaller to the larger; log_large becomes N's.
+PowerSum power_sum(double s, double t, double k, double e, double log_ratio, double& log_large) noexcept {
+  const double large = std::max(s, t), small = std::min(s, t), ratio = small / large;
+  const double term = ratio < kLeast ? 0.0 : exponential(k * log_ratio), sum = 1 + term;
+  const double log_n = e * logarithm(sum);
+  log_large += log_n;
+  const double n = exponential(log_n), inverse = 1 / (n * sum), share = sum * inverse;
+  const double d_large = n * n * inverse, d_small = term > 0 ? term / ratio * d_large : 0.0;
+  if (s < t) return {large * n, d_small, d_large, ratio * share, share};
+  return {large * n, d_large, d_small, share, ratio * share};
+}
+
+// k = 1, a plain sum, and k = 2, whose powers are squares and roots.
+PowerSum plain_sum(double s, double t, double k) noexcept {
   PowerSum out;
   if (k == 1) {
     out.value = s + t;
     out.ds = out.dt = 1;
   } else {
-    const double large = std::max(s, t), small = std::min(s, t);
+    const double large = std::max(s, t);
     if (large == 0) return out;
-    const double ratio = small / large;
-    const double w = k == 2 ? ratio : power(ratio, k - 1);
-    const double sum = 1 + w * ratio;
-    const double n = k == 2 ? std::sqrt(sum) : 1 / power(1 / sum, 1 / k);
-    out.value = large * n;
-    const double d_large = n / sum;
-    out.ds = s < t ? w * d_large : d_large;
-    out.dt = s < t ? d_large : w * d_large;
+    const double ratio = std::min(s, t) / large;
+    out.value = large * std::sqrt(1 + ratio * ratio);
+    out.ds = s / out.value, out.dt = t / out.value;
   }
-  if (out.value > 0) {
-    out.share_s = s / out.value;
-    out.share_t = t / out.value;
+  if (out.value > 0) out.share_s = s / out.value, out.share_t = t / out.value;
+  return out;
+}
+
+// N(N(X, Y; k2), Z; k1), both sums.
+struct NestedSum {
+  PowerSum R, G;
+};
+NestedSum nested_sum(const Vec3& square, double k2, double e2, double k1, double e1) noexcept {
+  NestedSum out;
+  const bool plain1 = k1 == 1 || k1 == 2;
+  const double X = square.x(), Y = square.y(), Z = square.z();
+  const double large = std::max(X, Y), small = std::min(X, Y);
+  double log_R = 0;
+  if (k2 == 1 || k2 == 2) {
+    out.R = plain_sum(X, Y, k2);
+    if (!plain1 && out.R.value >= kLeast) log_R = logarithm(out.R.value);
+  } else if (large >= kLeast) {
+    log_R = logarithm(large);
+    out.R = power_sum(X, Y, k2, e2, small < kLeast * large ? 0.0 : logarithm(small / large), log_R);
+  }
+  const double R = out.R.value;
+  if (plain1) {
+    out.G = plain_sum(R, Z, k1);
+  } else if (std::max(R, Z) >= kLeast) {
+    const double log_ratio = R < kLeast || Z < kLeast ? 0.0 : log_R - logarithm(Z);
+    double log_G = 0;
+    out.G = power_sum(R, Z, k1, e1, -std::abs(log_ratio), log_G);
   }
   return out;
 }
@@ -70,7 +106,13 @@ double beta(double a, double b) noexcept {
 class Superellipsoid final : public ImplicitSurface {
  public:
   Superellipsoid(const Vec3& radii, double e1, double e2)
-      : radii_(radii), e1_(e1), e2_(e2), scale_(3 / radii.cwiseInverse().sum()) {
+      : radii_(radii),
+        inverse_(radii.cwiseInverse()),
+        e1_(e1),
+        e2_(e2),
+        k1_(1 / e1),
+        k2_(1 / e2),
+        scale_(3 / inverse_.sum()) {
     const Vec3 r2 = radii.cwiseAbs2();
     radius_ = std::sqrt(dual_of_squares(dual_of_squares(r2.x(), r2.y(), e2), r2.z(), e1));
     find_seeds();
@@ -89,38 +131,37 @@ class Superellipsoid final : public ImplicitSurface {
   [[nodiscard]] SolidMoments moments() const noexcept override;
 
  private:
-  Vec3 radii_;
-  double e1_, e2_, scale_, radius_ = 0;
+  Vec3 radii_, inverse_;
+  double e1_, e2_, k1_, k2_, scale_, radius_ = 0;
 };
 
 // With x_i scaled, R = N(X, Y; k2) and G = N(R, Z; k1):
 // R_xy = -4 (k-1) R_X R_Y x y / R,  R_xx = 2 R_X + 4 (k-1) R_X R_Y Y / R;
 // G_ij = G_R R_ij + 4 (k-1) G_R G_Z (Z / G) r_i r_j  with r = grad R / (2 sqrt R), and so on.
 ImplicitJet Superellipsoid::implicit(const Vec3& p_S) const noexcept {
-  const Vec3 x = p_S.cwiseQuotient(radii_), square = x.cwiseAbs2();
-  const double k2 = 1 / e2_, k1 = 1 / e1_;
-  const PowerSum R = power_sum(square.x(), square.y(), k2);
-  const PowerSum G = power_sum(R.value, square.z(), k1);
+  const Vec3 x = p_S.cwiseProduct(inverse_);
+  const NestedSum sums = nested_sum(x.cwiseAbs2(), k2_, e2_, k1_, e1_);
+  const PowerSum &R = sums.R, &G = sums.G;
   ImplicitJet jet;
   jet.F = 0.5 * scale_ * (G.value - 1);
   if (G.value == 0) return jet;
-  const double root = std::sqrt(R.value);
-  const double rx = root > 0 ? R.ds * x.x() / root : 0, ry = root > 0 ? R.dt * x.y() / root : 0;
-  const double bend2 = 2 * (k2 - 1) * R.ds * R.dt, bend1 = 2 * (k1 - 1) * G.ds * G.dt;
+  const double root = std::sqrt(R.value), inverse_root = root > 0 ? 1 / root : 0;
+  const double rx = R.ds * x.x() * inverse_root, ry = R.dt * x.y() * inverse_root;
+  const double bend2 = 2 * (k2_ - 1) * R.ds * R.dt, bend1 = 2 * (k1_ - 1) * G.ds * G.dt;
   // Halves of G's derivatives, as F has the factor 1/2.
   const double R_xx = R.ds + bend2 * R.share_t, R_yy = R.dt + bend2 * R.share_s;
-  const double R_xy = R.value > 0 ? -bend2 * x.x() * x.y() / R.value : 0;
+  const double R_xy = -bend2 * (x.x() * inverse_root) * (x.y() * inverse_root);
   const double across = bend1 * G.share_t, cross = -bend1 * root * x.z() / G.value;
+  const double sx = inverse_.x(), sy = inverse_.y(), sz = inverse_.z(), cx = scale_ * sx, cy = scale_ * sy,
+               cz = scale_ * sz;
   Mat3& H = jet.hess;
-  H(0, 0) = G.ds * R_xx + across * rx * rx;
-  H(1, 1) = G.ds * R_yy + across * ry * ry;
-  H(2, 2) = G.dt + bend1 * G.share_s;
-  H(0, 1) = H(1, 0) = G.ds * R_xy + across * rx * ry;
-  H(0, 2) = H(2, 0) = cross * rx;
-  H(1, 2) = H(2, 1) = cross * ry;
-  const Vec3 inverse = radii_.cwiseInverse();
-  H = scale_ * inverse.asDiagonal() * H * inverse.asDiagonal();
-  jet.grad = scale_ * inverse.cwiseProduct(Vec3(G.ds * R.ds * x.x(), G.ds * R.dt * x.y(), G.dt * x.z()));
+  H(0, 0) = cx * sx * (G.ds * R_xx + across * rx * rx);
+  H(1, 1) = cy * sy * (G.ds * R_yy + across * ry * ry);
+  H(2, 2) = cz * sz * (G.dt + bend1 * G.share_s);
+  H(0, 1) = H(1, 0) = cx * sy * (G.ds * R_xy + across * rx * ry);
+  H(0, 2) = H(2, 0) = cx * sz * (cross * rx);
+  H(1, 2) = H(2, 1) = cy * sz * (cross * ry);
+  jet.grad = Vec3(cx * G.ds * R.ds * x.x(), cy * G.ds * R.dt * x.y(), cz * G.dt * x.z());
   return jet;
 }
 

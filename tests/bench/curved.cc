@@ -1,7 +1,7 @@
 // Extremal points of smooth shapes: how long a pair takes when it is followed, with and without its rates, and when
 // nothing is known; how often Newton's method needs help. CSV: pair, what, calls, median us, mean us, mean Newton
 // steps, solved, fallbacks, ill-conditioned.
-// usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS]]
+// usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS [PAIR]]], PAIR as in the first column: that one alone.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include "core/shape/convex_hull.h"
 #include "core/shape/smooth_shapes.h"
 #include "tests/support/random.h"
+#include "tests/support/smooth_surfaces.h"
 
 namespace tactus::test {
 namespace {
@@ -37,10 +38,14 @@ class Shapes {
     add("flat_ellipsoid", make_ellipsoid({0.4, 0.3, 0.04}));
     add("superellipsoid", make_superellipsoid({0.3, 0.2, 0.25}, 0.7, 0.8));
     add("flat_superellipsoid", make_superellipsoid({0.3, 0.3, 0.2}, 0.3, 0.3));
+    std::string error;
+    const Mat3 R = Quat(0.5, 0.1, -0.7, 0.5).normalized().toRotationMatrix();
+    add("quadric", make_quadric(quadric_of({0.3, 0.2, 0.25}, R, {0.1, 0, -0.05}, -7), error));
+    add("patched_ellipsoid", make_patched_ellipsoid({0.3, 0.2, 0.25}));
+    add("revolution", make_revolution(egg_profile(), error));
     Random rng(5);
     std::vector<Vec3> cloud;
     for (int i = 0; i < 40; ++i) cloud.push_back(rng.direction().cwiseProduct(Vec3(0.35, 0.3, 0.2)));
-    std::string error;
     if (!build_convex_hull(cloud, 64, hull_, error)) std::abort();
     partners = smooth;
     partners.push_back({"sphere", make_sphere(0.2)});
@@ -49,12 +54,21 @@ class Shapes {
     partners.push_back({"cylinder", make_cylinder(0.2, 0.25)});
     partners.push_back({"convex", make_convex(&hull_)});
     partners.push_back({"half_space", make_half_space()});
-    add("torus", make_torus(0.3, 0.1));  // no partner: its pairs are searched for in every call
+    // No partners of what is convex: their pairs are the same the other way round, and searched for in every call.
+    const std::size_t convex = smooth.size();
+    add("torus", make_torus(0.3, 0.1));
+    add("waist", make_revolution(pear_profile(), error));
+    add("ring", make_revolution(ring_profile(), error));
+    add("spline_torus", make_spline(torus_control(9, 6), {9, 6}, error));
+    hollow = smooth;
+    hollow.erase(hollow.begin(), hollow.begin() + static_cast<std::ptrdiff_t>(convex));
+    add("bowl", make_cavity(make_ellipsoid({0.5, 0.5, 0.4})));
   }
-  std::vector<Named> smooth, partners;
+  std::vector<Named> smooth, partners, hollow;
 
  private:
   void add(const char* name, std::unique_ptr<SmoothSurface> surface) {
+    if (surface == nullptr) std::abort();
     smooth.push_back({name, make_smooth(surface.get())});
     surfaces_.push_back(std::move(surface));
   }
@@ -146,14 +160,22 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
 }  // namespace tactus::test
 
 int main(int argc, char** argv) {
+  using namespace tactus;
   using namespace tactus::test;
   const int pairs = argc > 1 ? std::atoi(argv[1]) : 10000, calls = argc > 2 ? std::atoi(argv[2]) : 20000;
+  const std::string only = argc > 3 ? argv[3] : "";
   const Shapes shapes;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::printf("pair,what,calls,median_us,mean_us,mean_steps,solved,fallbacks,ill_conditioned\n");
   for (const Named& first : shapes.smooth) {
-    for (const Named& second : shapes.partners) {
+    const SmoothSurface& surface = *first.shape.smooth;
+    std::vector<Named> partners = shapes.partners;
+    if (!surface.convex()) partners.insert(partners.end(), shapes.hollow.begin(), shapes.hollow.end());
+    if (surface.cavity()) std::erase_if(partners, [](const Named& p) { return p.shape.kind == ShapeKind::half_space; });
+    for (const Named& second : partners) {
+      if (!only.empty() && only != first.name + "-" + second.name) continue;
       if (pairs > 0) cold(first, second, pairs);
-      if (calls <= 0 || !first.shape.smooth->convex()) continue;
+      if (calls <= 0 || !surface.convex()) continue;
       warm(first, second, calls, false);
       warm(first, second, calls, true);
     }

@@ -86,15 +86,16 @@ inline double searched_gap(const Body& a, const Body& b, test::Random& rng, int 
   for (int k = 0; k < 3; ++k) {
     Vec3 n = tried[static_cast<std::size_t>(k)].second;
     double value = gap_along(a, b, n);
-    for (double step = 0.2; step > 1e-9;) {
-      const Vec3 trial = (n + step * rng.in_cube(1)).normalized();
-      const double v = gap_along(a, b, trial);
-      if (v > value) {
-        value = v, n = trial;
-        step *= 1.5;
-      } else {
-        step *= 0.9;
+    // Again from where it ended until that helps no more: on ridges steps shrink before they have climbed.
+    for (int in_vain = 0; in_vain < 3; ++in_vain) {
+      const double last = value;
+      for (double step = 0.2; step > 1e-9;) {
+        const Vec3 trial = (n + step * rng.in_cube(1)).normalized();
+        const double v = gap_along(a, b, trial);
+        step *= v > value ? 1.5 : 0.9;
+        if (v > value) value = v, n = trial;
       }
+      if (value > last + 1e-14) in_vain = 0;
     }
     best = std::max(best, value);
   }
