@@ -39,7 +39,7 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_option("--duration-s", c.duration_s, "Stop after this time (default: run until stopped)")
       ->check(CLI::Range(0.0, 1e9));
   app.add_flag("--lockstep", c.tick.lockstep, "Advance only when a client grants it");
-  app.add_option("--record", c.record, "Record to this file (MCAP), from the first tick on");
+  app.add_option("--record", c.record, "Record to this file (MCAP), from the start on");
   app.add_option("--replay", c.replay, "Re-execute this recording, say whether it comes out the same, and end");
   app.add_option("--play", c.play, "Show this recording to clients and viewers instead of a live world");
   app.add_option("--speed", c.play_speed, "Of --play: recorded over real time (default: 1)")
