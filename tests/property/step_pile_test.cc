@@ -47,29 +47,25 @@ TEST_CASE("st, lcp: a pile of 30 at 100 Hz is solved to 1e-9 in every step, with
 }
 
 // lnc's choices run in circles here: unbounded, single steps of this second took 13 s and more; and an outcome with
-// enormous impulses seemed to fit, for residuals are relative to them.
+// enormous impulses seemed to fit, for residuals are relative to them: bodies were 1e13 m away half a second later. The
+// overlap that lnc lets come about is no part of this test, nor what working it off gives.
 TEST_CASE("lnc: what is too hard for a step's work is given up, is told, and flings nothing away") {
   std::unique_ptr<Model> model = load_scene(TACTUS_SOURCE_DIR "/config/scenes/default.toml", SceneOptions{});
   model->step = 1e-2;
   model->contact_model = ContactModelKind::lnc;
   World world(std::move(model), Limits{});
-  double height = 0, mass = 0, most = 0;
-  for (BodyIndex b = 0; b < world.state().body_count(); ++b) {
-    if (world.model().bodies[b].mode != BodyMode::free) continue;
-    mass += world.model().bodies[b].mass;
-    height = std::max(height, world.state().p_WBcm(b).z());
-  }
-  const double fall = mass * 9.81 * height;  // all that gravity can give [J]
   std::uint32_t failures = 0;
+  double farthest = 0;
   for (int i = 0; i < test::share(40, 2); ++i) {
     const StepReport report = world.step();
     failures += report.solver_failures;
     CHECK((report.solver_failures > 0) == (report.solver_residual > 1e-9));
-    most = std::max(most, kinetic_energy(world.model(), world.state()));
+    for (BodyIndex b = 0; b < world.state().body_count(); ++b)
+      farthest = std::max(farthest, world.state().p_WBcm(b).norm());
   }
-  MESSAGE("failures " << failures << ", most kinetic energy " << most << " J of " << fall);
+  MESSAGE("failures " << failures << ", farthest " << farthest << " m");
   CHECK(failures > 0);
-  CHECK(most < fall);
+  CHECK(farthest < 10);
 }
 
 }  // namespace tactus
