@@ -51,6 +51,7 @@ class WebClient {
   std::unique_ptr<FoxgloveBridge> bridge;  // null: speaks tactus.v1
   bool is_held = false;                    // not read from, for its cap's sake
   bool is_ending = false;                  // the closing handshake waits for the socket
+  bool is_gone = false;                    // for net
   std::uint64_t heard_ns = 0;              // last frame or pong
   WebGaugePtr gauge = std::make_shared<WebGauge>();
 

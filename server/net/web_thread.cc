@@ -77,6 +77,7 @@ struct WebThread::Impl {
   [[nodiscard]] int received(WebClient& client, const void* data, std::size_t length);
   [[nodiscard]] int look(WebClient& client);
   void closed(WebClient& client);
+  void leave(WebClient& client);
   void tell_full();
 
   static int on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
@@ -302,6 +303,7 @@ int WebThread::Impl::look(WebClient& client) {
   link.slow.fetch_add(1, std::memory_order_relaxed);
   const std::string why = fmt::format("does not read: took nothing for {} s ([web] stall_s)", options.stall_s);
   spdlog::info("web: {}: {}; cut off", peer_of(client.wsi), why);
+  leave(client);                                              // at once: what it held is free
   return client.end(LWS_CLOSE_STATUS_POLICY_VIOLATION, why);  // it learns why if it reads on within seconds
 }
 
@@ -311,11 +313,16 @@ void WebThread::Impl::closed(WebClient& client) {
     link.silent.fetch_add(1, std::memory_order_relaxed);
     spdlog::info("web: {}: answered no ping for {} s ([web] silence_s); cut off", client.address, options.silence_s);
   }
+  leave(client);
+  clients.erase(client.id);
+}
+
+void WebThread::Impl::leave(WebClient& client) {
+  if (std::exchange(client.is_gone, true)) return;
   WebInbound message;
   message.kind = WebInbound::Kind::closed;
   message.client = client.id;
   tell_net(message, nullptr);
-  clients.erase(client.id);
 }
 
 // The socket is closed before there is anything to answer; a browser shows that it was.
