@@ -89,6 +89,8 @@ void ContactIslands::split(const ContactProblem& problem) noexcept {
 
 namespace {
 
+constexpr double kGiven = 1e-3;  // energy that impulses may give, of what they take
+
 // Friction along a direction that is known, or between bounds that are (ContactLaw).
 Vec3 project_law(const ProblemContact& contact, const Vec3& x) noexcept {
   const double normal = std::max(0.0, x[0]);
@@ -126,6 +128,19 @@ double own_mobility(const ProblemContact& contact) noexcept {
     for (std::size_t k = 0; k < n; ++k) sum += side.Y[k] * side.Y[k];
   }
   return sum / contact.rows;
+}
+
+bool gives_energy(const ContactProblem& problem, const ContactIsland& island, const Vec3* p, const double* u) noexcept {
+  double given = 0, size = 0;
+  for (const std::uint32_t i : island.contacts) {
+    const ProblemContact& contact = problem.contact(i);
+    Vec3 c = velocity(problem, contact, u) + contact.b;
+    c[0] += contact.compliance * p[i][0];
+    // Slip that turned round is LcpForces' affair.
+    given += contact.law == ContactLaw::sliding ? p[i][0] * c[0] : p[i].dot(c);
+    size += p[i].cwiseAbs().dot(contact.b.cwiseAbs());
+  }
+  return !(given <= kGiven * size);
 }
 
 double island_residual(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,

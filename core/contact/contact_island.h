@@ -49,6 +49,10 @@ double own_mobility(const ProblemContact& contact) noexcept;
 double island_residual(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
                        const Vec3* p, const double* u) noexcept;
 
+// Do the impulses give energy? With every p.c <= 0 (complementarity, dissipation) their effect is at most that of the
+// free motion, |u|^2 <= -sum p.b. u: sum Y p. Residuals are relative to the impulses, so enormous ones may seem to fit.
+bool gives_energy(const ContactProblem& problem, const ContactIsland& island, const Vec3* p, const double* u) noexcept;
+
 // Projected Gauss-Seidel: each contact for itself, the others staying; from u = sum Y p, which stays so. Gives the
 // residual.
 double sweep_island(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,

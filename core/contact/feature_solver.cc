@@ -12,7 +12,6 @@ namespace {
 constexpr std::uint32_t kTogether = 12;   // rounds in which all constraints change at once
 constexpr std::uint32_t kMixRounds = 60;  // to find a normal between two
 constexpr std::uint32_t kMixes = 4;       // tried in an island
-constexpr double kGiven = 1e-3;           // energy that an outcome may give, of what it takes
 
 std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
   std::uint32_t n = limits.problem_contacts;
@@ -241,23 +240,10 @@ double FeatureSolver::violation(const GroupedContacts& all, const Island& island
   return worst / scale_;
 }
 
-// Residuals are relative to the impulses, so enormous ones may seem to fit: of what solves nothing, at least no energy.
-bool FeatureSolver::gives_energy(const GroupedContacts& all, const Island& island) const noexcept {
-  double given = 0, size = 0;
-  for (const std::uint32_t i : island.contacts.contacts) {
-    const ProblemContact& contact = all.problem->contact(i);
-    Vec3 c = velocity(*all.problem, contact, u_.data()) + contact.b;
-    c[0] += contact.compliance * p_[i][0];
-    given += p_[i].dot(c);
-    size += p_[i].cwiseAbs().dot(contact.b.cwiseAbs());
-  }
-  return !(given <= kGiven * size);
-}
-
 // How good the outcome is; the best is kept.
 void FeatureSolver::look(const GroupedContacts& all, const Island& island) noexcept {
   residual_ = std::max(step_.residual, violation(all, island));
-  if (!(residual_ < best_residual_) || gives_energy(all, island)) return;
+  if (!(residual_ < best_residual_) || gives_energy(*all.problem, island.contacts, p_, u_.data())) return;
   best_residual_ = residual_;
   for (const std::uint32_t i : island.contacts.contacts) best_[i] = p_[i];
 }

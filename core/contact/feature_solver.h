@@ -63,7 +63,6 @@ class FeatureSolver {
   bool search(const GroupedContacts& all, const Island& island) noexcept;
   void remember_start(const GroupedContacts& all, const Island& island) noexcept;
   bool solve_island(const GroupedContacts& all, const Island& island, bool lcp_first, SolverReport& report) noexcept;
-  [[nodiscard]] bool gives_energy(const GroupedContacts& all, const Island& island) const noexcept;
   void look(const GroupedContacts& all, const Island& island) noexcept;
   [[nodiscard]] bool solved(const GroupedContacts& all, const Island& island) noexcept;
 

@@ -13,7 +13,6 @@ constexpr std::uint32_t kFewRows = 64;
 constexpr int kTurns = 30;  // of a pyramid's axes
 constexpr int kRounds = 8;  // of contacts whose slip turns
 constexpr std::uint32_t kFewSweeps = 30, kSweeps = 400;
-constexpr double kGiven = 1e-3;    // energy that forces may give, of what they take
 constexpr double kTurned = 1e-12;  // slip against its direction that is none, of the velocities there
 
 std::uint32_t half_max(const Model& model) noexcept {
@@ -57,24 +56,14 @@ LcpForces::LcpForces(const Model& model, const Limits& limits)
       guess_(contacts_max(model, limits)),
       z_(kLcpDenseRows) {}
 
-// Sets u and the residual of the job's p: island_residual, or infinity where the forces would give energy: with every
-// p.c <= 0 (complementarity, dissipation) their effect is at most that of the free motion, |u|^2 <= -sum p.b.
+// Sets u and the residual of the job's p: island_residual, or infinity where the forces would give energy.
 void LcpForces::judge(Job& job) noexcept {
   for (const std::uint32_t b : job.island.blocks) {
     std::fill_n(job.u + job.problem.block(b).start, job.problem.block(b).size, 0.0);
   }
   for (const std::uint32_t i : job.island.contacts) push(job.problem, job.problem.contact(i), job.p[i], job.u);
   job.residual = island_residual(job.problem, job.island, disc_, job.p, job.u);
-  double given = 0, size = 0;
-  for (const std::uint32_t i : job.island.contacts) {
-    const ProblemContact& contact = job.problem.contact(i);
-    Vec3 c = velocity(job.problem, contact, job.u) + contact.b;
-    c[0] += contact.compliance * job.p[i][0];
-    // Slip that turned round is stop_turned()'s.
-    given += contact.law == ContactLaw::sliding ? job.p[i][0] * c[0] : job.p[i].dot(c);
-    size += job.p[i].cwiseAbs().dot(contact.b.cwiseAbs());
-  }
-  if (!(given <= kGiven * size)) job.residual = std::numeric_limits<double>::infinity();
+  if (gives_energy(job.problem, job.island, job.p, job.u)) job.residual = std::numeric_limits<double>::infinity();
 }
 
 void LcpForces::newton(Job& job) noexcept {
