@@ -74,6 +74,11 @@ void add_world(Exposition& out, const v1::Statistics& s) {
               s.black_box().states_lost());
   out.counter("tactus_recorder_rows_lost_total", "Commands that the recorder did not take in time.",
               s.black_box().rows_lost());
+  out.counter("tactus_recorder_overtaken_bytes_total", "Bytes of recordings that the disk did not take in time.",
+              s.black_box().bytes_overtaken());
+  out.counter("tactus_recorder_written_bytes_total", "Bytes of recordings and black boxes that were written.",
+              s.black_box().written_bytes());
+  out.gauge("tactus_recording", "1 while a recording runs.", s.has_recording() ? 1 : 0);
 }
 
 void add_client(Exposition& out, const v1::ClientStatistics& c, const HistogramData& ages) {
