@@ -180,7 +180,7 @@ std::unique_ptr<record::Recorder> make_recorder(const ServerConfig& config, Tick
   if (!records || !config.play.empty()) return nullptr;
   link.record = std::make_unique<RecordFeed>(config.tick.bodies, kRecordRows, config.black_box.hash_every_ticks,
                                              config.black_box.viewer_hz > 0 ? config.published_contacts : 0,
-                                             config.black_box.stream_bytes);
+                                             config.black_box.stream_bytes / 2);
   auto recorder = std::make_unique<record::Recorder>(config.black_box, *link.record);
   if (config.record.empty()) return recorder;
   const std::string problem = recorder->start_recording(config.record, "--record", 0);

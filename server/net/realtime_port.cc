@@ -205,6 +205,7 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
   if (refusal.code != v1::VERDICT_REFUSED_MALFORMED)
     session.saw_datagram(header.sequence, command_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
+    session.counters.packets_lost = std::max(session.counters.packets_lost, command_.states_lost);
     if (command_.rows + command_.joint_rows + command_.robot == 0) return;  // heartbeat
     session.saw_command({command_.expected_tick, command_.client_recv_ns, command_.client_send_ns,
                          command_.states_received, command_.states_lost},

@@ -97,6 +97,8 @@ void add_client(Exposition& out, const v1::ClientStatistics& c, const HistogramD
   out.counter("tactus_packets_sent_total", "State packets to a client.", c.packets_sent(), who);
   out.counter("tactus_packets_dropped_total", "State packets that a client's link had no room for.",
               c.packets_dropped(), who);
+  out.counter("tactus_packets_lost_total", "State packets that never reached a client, as it says.", c.packets_lost(),
+              who);
   out.counter("tactus_sequence_gaps_total", "Datagrams of a client that never came.", c.sequence_gaps(), who);
   if (!c.has_quality()) return;
   const std::string help = "Share of datagrams that never arrived, over the last 1,000 cycles.";

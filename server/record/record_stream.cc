@@ -147,6 +147,7 @@ void RecordStream::run() {
   set_helper_priority(0);
   int avoided = *avoid_cpu_;
   [[maybe_unused]] Rights rights = ask_for_helper_rights(0, avoided);
+  ask_for_a_larger_share();
   EntryWriter out(*file_, header_, first_time_, viewers_);
   out.flush();
   std::uint64_t flushed_ns = now_ns();

@@ -264,6 +264,7 @@ void Recorder::take_state(const StateFrame& frame, Bytes state) {
 void Recorder::drain_loop() {
   pthread_setname_np(pthread_self(), "tactus-recorder");
   set_helper_priority(0);
+  ask_for_a_larger_share();
   int avoided = avoid_cpu_;
   [[maybe_unused]] Rights rights = ask_for_helper_rights(options_.priority, avoided);
   while (!stop_) {

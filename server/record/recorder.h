@@ -33,7 +33,7 @@ struct RecordOptions {
   std::string record_folder;             // clients may have files made there; empty: nowhere
   double viewer_hz = 60;                 // frames for viewers that know Foxglove's schemas; 0: none
   double record_state_hz = 1000;         // states of a second of simulated time, where nobody asks otherwise
-  std::size_t stream_bytes = 16u << 20;  // what a recording may lag behind
+  std::size_t stream_bytes = 32u << 20;  // what a recording may lag behind
 };
 
 // $XDG_STATE_HOME/tactus/black-box, ~/.local/state/tactus/black-box, or a folder for temporary files.

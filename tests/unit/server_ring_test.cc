@@ -9,6 +9,7 @@
 #include "server/realtime/record_feed.h"
 #include "server/realtime/ring.h"
 #include "server/realtime/state_ring.h"
+#include "server/record/recorder.h"
 
 using namespace tactus;
 
@@ -182,8 +183,8 @@ TEST_CASE("server_ring: a belt has room for what it was made for, from any place
   }
 }
 
-TEST_CASE("server_ring: with the ring_bytes of the config, a second of 100 bodies at 1 kHz waits for the recorder") {
-  const RecordFeed feed(1024, 16, 0, 2048, 16u << 20);
+TEST_CASE("server_ring: with the default ring_bytes, a second of 100 bodies at 1 kHz waits for the recorder") {
+  const RecordFeed feed(1024, 16, 0, 2048, record::RecordOptions().stream_bytes / 2);
   const std::size_t with_arrows = StateBelt::footprint(100, 0, 400), without = StateBelt::footprint(100, 0, 0);
   CHECK(60 * with_arrows + 940 * without < feed.states.capacity());
   const RecordFeed least(1024, 16, 0, 2048, 1);
