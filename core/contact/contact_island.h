@@ -38,8 +38,8 @@ class ContactIslands {
   std::vector<std::uint8_t> taken_;
 };
 
-// Impulses that work against more than this multiple of the free velocities fight each other (a light body between heavy
-// ones asks for the ratio of the masses): nothing that is relative to them would be a violation.
+// Impulses that work against more than this multiple of the free velocities fight each other (a light body between
+// heavy ones asks for the ratio of the masses): nothing that is relative to them would be a violation.
 inline constexpr double kSqueezed = 1e6;
 
 // What the law makes of an impulse that would be x without it. bound: of friction; slopes dp/dx.

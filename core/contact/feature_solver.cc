@@ -51,8 +51,8 @@ std::uint32_t first_choice(const GroupedContacts& all, const ContactGroup& group
   return best.contact != kNoContact ? best.contact : largest(all, iota, kNoContact, tol, u).contact;
 }
 
-// A corner exactly on an edge touches all faces of its I-constraint, and falling through is as good an answer as resting
-// (NOTES, LNC). Where nothing arrives, resting is taken.
+// A corner exactly on an edge touches all faces of its I-constraint, and falling through is as good an answer as
+// resting (NOTES, LNC). Where nothing arrives, resting is taken.
 bool touches_all(const GroupedContacts& all, const ContactGroup& group) noexcept {
   if (group.kind != FeatureGroup::Kind::inter || group.iota + group.kappa < 2) return false;
   const auto members = all.of(group);

@@ -37,7 +37,7 @@ class FeatureStepper : public TimeStepper {
   std::vector<double> shift_;                       // of a contact of pairs_: overlap that may stay [m]
   mutable std::vector<double> bounce_of_;  // of a contact of pairs_: restitution's part of its bias, <= 0 [m/s]
   mutable std::vector<std::uint8_t> thrown_, arriving_;  // of a contact of pairs_, see list_members, resting_
-  std::vector<std::uint32_t> place_;       // of a contact of pairs_: in the problem, or kNoContact
+  std::vector<std::uint32_t> place_;                     // of a contact of pairs_: in the problem, or kNoContact
   std::vector<ContactGroup> groups_;
   std::vector<std::uint32_t> members_;
   std::vector<std::uint8_t> always_, touching_, resting_;

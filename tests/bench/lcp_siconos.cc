@@ -120,7 +120,7 @@ Solver make_solver() {
 template <typename Solver>
 void compare(Tally& tally, Solver& solver, const OwnedLcp& lcp, Unique unique, int method) {
   Eigen::VectorXd ours = Eigen::VectorXd::Zero(lcp.b.size()), theirs;
-  const bool they_do = lcp.boxes         ? siconos_boxes(lcp, theirs)
+  const bool they_do = lcp.boxes        ? siconos_boxes(lcp, theirs)
                        : lcp.n_free > 0 ? siconos_mixed(lcp, theirs)
                                         : siconos_lcp(lcp, method, theirs);
   const bool we_do = solver.solve(lcp.view(), ours.data()).status == LcpStatus::solved;
@@ -141,7 +141,8 @@ void compare(Tally& tally, Solver& solver, const OwnedLcp& lcp, Unique unique, i
 }
 
 bool report(const char* name, const Tally& tally, bool may_fail) {
-  const bool good = (may_fail ? tally.ours > tally.all / 2 : tally.lost == 0) && tally.residual <= kLcpTolerance && tally.difference <= 1e-6;
+  const bool good = (may_fail ? tally.ours > tally.all / 2 : tally.lost == 0) && tally.residual <= kLcpTolerance &&
+                    tally.difference <= 1e-6;
   std::printf("%-40s %5d problems, solved: ours %5d, Siconos %5d; residual %.1e, difference %.1e%s\n", name, tally.all,
               tally.ours, tally.theirs, tally.residual, tally.difference, good ? "" : "   FAILED");
   return good;

@@ -201,7 +201,7 @@ TEST_CASE("PEG Table 1: impulses per manifold, overlap, impulses off the surface
     struct {
       const char* name;
       Row& row;
-    } const rows[] = {{"PM", pm},   {"ST", st},   {"st", nearest},          {"AP", ap},
+    } const rows[] = {{"PM", pm},   {"ST", st},   {"st", nearest},         {"AP", ap},
                       {"LNC", lnc}, {"PEG", peg}, {"PEG printed", printed}};
     for (const auto& r : rows) {
       if (method.name == std::string(r.name)) r.row = row;

@@ -274,14 +274,15 @@ TEST_CASE("contact problem: the check of what a result means accepts the one tha
     const Vec3 right = frame.transpose() * Vec3(slip > 0 ? -mu * weight : 0, 0, weight);
     const auto judged = [&](const Vec3& p) { return residual_of(problem, std::span(&p, 1)); };
     CHECK(judged(right) <= 1e-13);
-    CHECK(judged(Vec3::Zero()) > 0.05);             // falls through
-    CHECK(judged(1.00001 * right) > 1e-6);          // pushes what leaves
-    CHECK(judged(0.99999 * right) > 1e-6);          // lets it in
-    CHECK(judged(-right) > 0.05);                   // pulls
-    const Vec3 along = frame.transpose() * Vec3(0.01 * weight, 0, 0), across = frame.transpose() * Vec3(0, 0.01 * weight, 0);
-    CHECK(judged(right + along) > 1e-4);            // friction too small, or none that is asked for
-    CHECK(judged(right - along) > 1e-4);            // beyond the cone, or sets in motion
-    CHECK(judged(right + across) > 1e-4);           // not against the slip
+    CHECK(judged(Vec3::Zero()) > 0.05);     // falls through
+    CHECK(judged(1.00001 * right) > 1e-6);  // pushes what leaves
+    CHECK(judged(0.99999 * right) > 1e-6);  // lets it in
+    CHECK(judged(-right) > 0.05);           // pulls
+    const Vec3 along = frame.transpose() * Vec3(0.01 * weight, 0, 0),
+               across = frame.transpose() * Vec3(0, 0.01 * weight, 0);
+    CHECK(judged(right + along) > 1e-4);   // friction too small, or none that is asked for
+    CHECK(judged(right - along) > 1e-4);   // beyond the cone, or sets in motion
+    CHECK(judged(right + across) > 1e-4);  // not against the slip
     CHECK(std::isinf(judged(Vec3(std::nan(""), 0, 0))));
   }
 }

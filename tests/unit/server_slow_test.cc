@@ -335,8 +335,8 @@ TEST_CASE("server_slow: the shadow carries the same weight, and sees another dep
   CHECK(largest < 1e-3f);
 }
 
-// A block that starts 0.5 mm inside the floor, and slides: the models part, and Newton's law ties what they part by. Both
-// had the same wrench, so the difference of mean contact force is mass times the difference of velocity over the
+// A block that starts 0.5 mm inside the floor, and slides: the models part, and Newton's law ties what they part by.
+// Both had the same wrench, so the difference of mean contact force is mass times the difference of velocity over the
 // interval, in every interval. (Impulses of impacts are no forces; here are none.)
 TEST_CASE("server_slow: with every slow model as the shadow, forces differ by what the velocities differ") {
   for (const ContactModelKind kind : {ContactModelKind::lcp, ContactModelKind::st, ContactModelKind::ap,
