@@ -1,23 +1,9 @@
 // Live plots beside the scene. Drag to zoom in time, double click to follow again; a pause keeps what is shown.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { PLOTS, type PlotSpec } from "./plot_specs";
 import { atLeast, Series, shown, ticks, upTo, windowOf } from "./series";
 
-export interface PlotSpec { key: string; title: string; unit: string; lines: string[] }
-
-export const PLOTS: PlotSpec[] = [
-  { key: "beat", title: "Beat", unit: "us", lines: ["wake late", "work"] },
-  { key: "penetration", title: "Deepest overlap", unit: "mm", lines: [""] },
-  { key: "energy", title: "Kinetic energy", unit: "J", lines: [""] },
-  { key: "contacts", title: "Contacts", unit: "", lines: ["points", "dropped"] },
-  { key: "joints", title: "Joint torques", unit: "N m", lines: ["1", "2", "3", "4", "5", "6"] },
-  { key: "device", title: "Haptic device", unit: "N", lines: ["hand", "tool"] },
-  { key: "ledger", title: "Its energy", unit: "mJ", lines: ["given out", "in the spring"] },
-  { key: "device-link", title: "Its link", unit: "ms", lines: ["round trip", "age"] },
-  { key: "quality", title: "Cycles of who commands", unit: "%", lines: ["good", "lost on the way"] },
-  { key: "trip", title: "Round trip of this page", unit: "ms", lines: [""] },
-  { key: "states", title: "States of this page", unit: "1/s", lines: [""] },
-];
 const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#64748b"];
 const ROOM = 1500, WINDOW_S = 20, HEIGHT = 84;
 
@@ -45,9 +31,9 @@ class Plot {
   name(lines: string[]): void {
     this.values.length = 0;
     this.legend.replaceChildren(...lines.map((line, i) => {
-      const entry = document.createElement("span"), value = new Text("");
-      entry.style.color = COLOURS[i];
-      entry.append(line, line ? " " : "");
+      const entry = document.createElement("span"), swatch = document.createElement("i"), value = new Text("");
+      swatch.style.background = COLOURS[i];  // the words stay readable: not every line's colour is, as text
+      entry.append(swatch, line, line ? " " : "");
       if (lines.length <= 2) {
         const output = document.createElement("output");
         output.append(value);

@@ -1,5 +1,5 @@
 // A headless Chromium for the tests: one JSON command a line on stdin, one JSON answer a line on stdout. {id, page, op, ...}: ops open,
-// evaluate, drag, press, click, choose, fill, shot, wait, metrics, close. `page` names one of several. Errors come back as {id, error}.
+// evaluate, drag, drop, dblclick, press, click, choose, fill, shot, wait, metrics, close. `page` names one of several. Errors come back as {id, error}.
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
@@ -53,6 +53,7 @@ async function act(command) {
     case "wait": return wait(page, command.script, command.timeout_ms ?? 20000);
     case "drag": return drag(page, command);
     case "drop": await page.mouse.up(); for (const key of command.modifiers ?? []) await page.keyboard.up(key); return true;
+    case "dblclick": return page.mouse.dblclick(command.x, command.y);
     case "press": return page.keyboard.press(command.key);
     case "click": return page.click(command.selector);
     case "choose": return page.selectOption(command.selector, command.value);
