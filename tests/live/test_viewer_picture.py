@@ -461,3 +461,21 @@ def test_who_holds_a_body_or_a_joint_is_in_sight(page, server):
     page.do("drag", x=x, y=y, dx=30, dy=0, hold_ms=300)
     assert page.do("wait", script=f"{held}.includes('block held by this viewer')")
     page.do("drop")
+
+
+def test_a_page_that_was_opened_by_a_name_says_why_it_is_not_let_in_and_what_to_do(browser, make_server, tmp_path):
+    server = make_server(scene=SCENE).start()  # robot.test is this machine, for this browser
+    page = Page(browser, "by-name", server, host="robot.test")
+    assert page.do("wait", script="!document.getElementById('door').hidden")
+    said = ask(page, "return document.getElementById('door').textContent;")
+    origin = f"http://robot.test:{server.web_port}"
+    assert f"http://127.0.0.1:{server.web_port}/" in said and f'[web] allowed_origins = "{origin}"' in said
+    # What it says to do helps: the page comes in by itself.
+    server.kill()
+    (tmp_path / "server.toml").write_text(f'[web]\nallowed_origins = "{origin}"\n')
+    server.flags += ["--config", str(tmp_path / "server.toml")]
+    server.duration_s = 300
+    server.start()
+    page.wait("s.phase === 'open' && s.states > 5")
+    assert ask(page, "return document.getElementById('door').hidden;")
+    page.do("close")

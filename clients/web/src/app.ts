@@ -6,6 +6,7 @@ import { StatusBit, type StatePacket } from "../generated/realtime_pb";
 import { Bar } from "./bar";
 import { Connection, type Phase, type Socket } from "./connection";
 import { Devices } from "./devices";
+import { whyNotLetIn } from "./door";
 import { Contacts, FORCE_COLOUR, NORMAL_COLOUR, PHASES } from "./contacts";
 import { Joints } from "./joints";
 import { Lease } from "./leases";
@@ -114,6 +115,7 @@ export class App {
 
   private onPhase(phase: Phase, why: string): void {
     this.bar.phase(phase, why);
+    if (phase === "lost" && !why) void this.askAtTheDoor();
     if (phase === "open") return void (this.loading = this.loading.then(() => this.describe(true)));
     this.subscription = 0;
     this.world.lost();
@@ -121,6 +123,11 @@ export class App {
     this.joints.lost();
     this.devices.clear();
     this.playback.show(undefined);
+  }
+
+  private async askAtTheDoor(): Promise<void> {
+    const why = await whyNotLetIn(location.origin, (url) => fetch(url));
+    if (this.connection.phase !== "open") this.bar.door(why);
   }
 
   /** The scene as it is now, and its states. */

@@ -73,8 +73,15 @@ export class Bar {
     const words = connectionWords(phase, why);
     pill.querySelector("span")!.textContent = words;
     pill.title = why || words;
+    if (phase === "open") this.door("");
     element("token").hidden = phase !== "token";
     for (const control of [this.pauseButton, element<HTMLButtonElement>("reset"), this.sceneList, this.modelList]) control.disabled = phase !== "open";
+  }
+
+  /** Why the server does not let this page in, while it does not. */
+  door(why: string): void {
+    element("door").hidden = why === "";
+    text("door", why);
   }
 
   paused(paused: boolean, lockstep: boolean): void {

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
 const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
-  "--enable-unsafe-swiftshader", "--disable-dev-shm-usage"] });
+  "--enable-unsafe-swiftshader", "--host-resolver-rules=MAP robot.test 127.0.0.1", "--disable-dev-shm-usage"] });
 const pages = new Map();
 
 async function open({ page, url, width = 1280, height = 800, dark = false }) {
