@@ -70,8 +70,9 @@ class Plot {
     this.changed = true;
   }
 
-  draw(): void {
-    if (!this.chart || !this.changed || this.element.hidden) return;
+  /** True when there was something to draw. */
+  draw(): boolean {
+    if (!this.chart || !this.changed || this.element.hidden) return false;
     this.changed = false;
     const data = this.series.read(), x = data[0] as number[];
     this.values.forEach((value, i) => { value.data = shown(data[i + 1].at(-1) ?? NaN); });
@@ -79,6 +80,7 @@ class Plot {
       this.chart!.setData(data as uPlot.AlignedData, false);
       if (!this.zoomed && x.length > 0) this.chart!.setScale("x", windowOf(x[0], x[x.length - 1], WINDOW_S));
     });
+    return true;
   }
 
   resize(): void { this.chart?.setSize({ width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT }); }
@@ -123,11 +125,11 @@ export class Plots {
 
   clear(): void { for (const plot of this.plots.values()) plot.clear(); }
 
-  /** One plot a call, in turn, so that no frame has to draw them all; or all at once, rarely. */
-  draw(now_ms: number, all: boolean): void {
-    if (this.paused || !this.shownAtAll || now_ms < this.drawn + (all ? this.draw_ms : this.draw_ms / this.turn.length)) return;
+  /** Some plots a call, in turn, so that no frame has to draw them all; `few`: with so few pictures that each must take two. */
+  draw(now_ms: number, few: boolean): void {
+    if (this.paused || !this.shownAtAll || (!few && now_ms < this.drawn + this.draw_ms / this.turn.length)) return;
     this.drawn = now_ms;
-    if (all) for (const plot of this.turn) plot.draw();
-    else this.turn[this.next = (this.next + 1) % this.turn.length].draw();
+    for (let drawn = 0, looked = 0; drawn < (few ? 2 : 1) && looked < this.turn.length; ++looked)
+      if (this.turn[this.next = (this.next + 1) % this.turn.length].draw()) ++drawn;
   }
 }

@@ -4,7 +4,7 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Scene } from "./scene";
 import { aimAt, coarser, pictureEvery_ms, RATIOS, UNJUDGED_MS, type Ball } from "./view";
 
-const FOLLOW_MS = 300;
+const FOLLOW_MS = 300, LOOK_MS = 15;
 const VIEW = new THREE.Vector3(0.35, -0.82, 0.5);  // from the front and above
 
 const COLOURS = {
@@ -187,6 +187,9 @@ export class Stage {
     if (this.fence && !this.isDone(now_ms)) return false;
     return this.dirty && (!this.software || now_ms >= this.drawn_ms + pictureEvery_ms(this.cost_ms));
   }
+
+  /** When to look for the next picture: it may wait for its turn, for the one before, or for something to change. */
+  lookAgain_ms(now_ms: number): number { return Math.min(100, Math.max(LOOK_MS, this.drawn_ms + pictureEvery_ms(this.cost_ms) - now_ms)); }
 
   draw(now_ms: number): void {
     this.drawn_ms = now_ms;

@@ -4,7 +4,7 @@ import * as THREE from "three";
 export interface Ball { p_W: THREE.Vector3; size_m: number }
 
 const SLOW_MS = 160, FAST_MS = 40;
-const SOFTWARE_FRAME_MS = 45, LONGEST_MS = 600;
+const SOFTWARE_FRAME_MS = 45, LONGEST_MS = 600, SOFTWARE_HZ = 22;
 /** Software graphics: pixels drawn a pixel shown, in each direction, the slower the machine the fewer. */
 export const RATIOS = [1, 0.7, 0.5, 0.35];
 
@@ -37,3 +37,9 @@ export const UNJUDGED_MS = (SLOW_MS + FAST_MS) / 2;
 
 /** Software graphics: from one picture to the next, so that drawing leaves the machine half its time. */
 export function pictureEvery_ms(cost_ms: number): number { return Math.min(LONGEST_MS, SOFTWARE_FRAME_MS + 2 * cost_ms); }
+
+/** States a second that a page asks for: 60; as many as software graphics can have pictures of. `?hz=N` in the address decides otherwise. */
+export function streamHz(software: boolean, search: string): number {
+  const asked = Number(new URLSearchParams(search).get("hz"));
+  return asked >= 1 && asked <= 1000 ? asked : software ? SOFTWARE_HZ : 60;
+}

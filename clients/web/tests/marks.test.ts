@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as THREE from "three";
 import { Contacts, PHASES } from "../src/contacts";
 import { Trails } from "../src/trails";
-import { aimAt, coarser, pictureEvery_ms, RATIOS, UNJUDGED_MS } from "../src/view";
+import { aimAt, coarser, pictureEvery_ms, RATIOS, streamHz, UNJUDGED_MS } from "../src/view";
 
 type Numbers = { getX(i: number): number; getY(i: number): number; getZ(i: number): number };
 const at = (a: Numbers, i: number) => [a.getX(i), a.getY(i), a.getZ(i)];
@@ -145,4 +145,6 @@ test("pictures get coarser one step at a time where they are slow, finer where t
   for (let i = 0; i < RATIOS.length; ++i) assert.equal(coarser(UNJUDGED_MS, i), i);
   for (const cost of [1, 20, 100, 200]) assert.ok(pictureEvery_ms(cost) >= 2 * cost);
   assert.ok(pictureEvery_ms(1e6) <= 600, "however slow, it goes on");
+  assert.ok(streamHz(true, "") >= 1000 / pictureEvery_ms(0) - 1, "a state for each picture that software graphics can have");
+  assert.deepEqual([streamHz(false, ""), streamHz(true, "?hz=60"), streamHz(false, "?hz=0"), streamHz(false, "?hz=x")], [60, 60, 60, 60]);
 });
