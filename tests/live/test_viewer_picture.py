@@ -223,7 +223,7 @@ def is_resting_green(c):
 
 def test_a_moved_body_leaves_a_trail_from_where_it_was(page, server):
     page.do("press", key="t")
-    page.do("press", key="n")
+    redraw(page)  # the path begins with a picture
     with server.connect(name="pusher") as client:
         start = client.read()["block"].p_WB
         client.control(["block"], lambda state: {"block": tactus.Wrench(force=(16, 0, 0))}, duration_s=1.2)

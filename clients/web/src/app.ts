@@ -128,9 +128,13 @@ export class App {
   }
 
   private async askAtTheDoor(): Promise<void> {
+    if (performance.now() < this.asked_ms + 2000) return;
+    this.asked_ms = performance.now();
     const why = await whyNotLetIn(location.origin, (url) => fetch(url));
     if (this.connection.phase !== "open") this.bar.door(why);
   }
+
+  private asked_ms = -Infinity;
 
   /** The scene as it is now, and its states. */
   private async describe(again: boolean): Promise<void> {
