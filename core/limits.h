@@ -19,7 +19,8 @@ struct Limits {
   std::uint32_t robot_contacts = 512;            // manifolds with a link of a robot that carry force in a tick
   std::uint32_t robot_dofs = 128;                // of one robot, at most 256
   std::uint32_t problem_contacts = 16384;        // points in one contact problem of a time stepper
-  std::uint32_t problem_rows = 768;              // rows of the dense system that its solver has memory for, 64..4096
+  std::uint32_t problem_rows = 768;              // rows of Newton's dense system that its solver has memory for, 64..4096
+  std::uint32_t pivot_rows = 320;                // rows of the dense problems that pivoting takes, 16..2048
   std::uint32_t impact_sweeps = 10;              // passes of sequential impulses in one tick
   std::uint64_t mesh_file_bytes = 256ULL << 20;  // of one mesh file
   std::uint32_t mesh_triangles = 2'000'000;      // over all meshes of a scene, after subdivision

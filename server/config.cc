@@ -72,6 +72,7 @@ void add_limit_keys(std::vector<Key>& keys, Limits& l) {
       {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
       {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
       {"limits.problem_rows", &l.problem_rows, 64, 4096},
+      {"limits.pivot_rows", &l.pivot_rows, 16, 2048},
       {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
   };
   keys.insert(keys.end(), limits);

@@ -12,6 +12,8 @@ namespace {
 
 // A vertex in front of a face's middle must stay in front whatever way its edges point, unless they point through.
 constexpr double kFaceEpsilon = 0.5;
+constexpr double kDeep = 0.05;  // of the smaller body's diagonal: deeper than what features make sense of
+constexpr std::uint32_t kDeepFeature = 900;
 constexpr double kMostFalling = 0.02;  // [rad]
 // Edges nearer to parallel than the step may turn them have no common perpendicular to speak of: it swings by the turn
 // over their angle. Their ends are then within reach of each other, and faces see them.
@@ -136,13 +138,17 @@ FeaturePairs::Found FeaturePairs::find(std::uint32_t a, const Shape& shape_a, co
     apart = 0;
     for (std::uint32_t i = 0; i < buffer.count; ++i) apart = std::min(apart, -points[i].depth);
     found.overlap = -apart;
+    if (found.overlap > kDeep * smaller_size()) {
+      add_deep(buffer);
+      found.count = contact_count_ - found.first;
+      return found;
+    }
   }
   // What overlaps looks through itself for the features on the way out.
   reach_ = reach + 1.5 * std::max(0.0, -apart);
   reach2_ = reach_ * reach_;
   // Bodies that fall flat within the step turn by about what they travel over their size.
-  const double size = std::min((side_[0].hi - side_[0].lo).norm(), (side_[1].hi - side_[1].lo).norm());
-  const double turned = turn + std::min(kMostFalling, reach / size);
+  const double turned = turn + std::min(kMostFalling, reach / smaller_size());
   epsilon_ = rules_.epsilon + turned;
   parallel_ = kParallel + kParallelTurns * turned;
   filter(side_[0], side_[1]), filter(side_[1], side_[0]);
@@ -153,6 +159,25 @@ FeaturePairs::Found FeaturePairs::find(std::uint32_t a, const Shape& shape_a, co
   if (rules_.repaired) open_false_traps(group_first);
   found.count = contact_count_ - found.first;
   return found;
+}
+
+double FeaturePairs::smaller_size() const noexcept {
+  return std::min((side_[0].hi - side_[0].lo).norm(), (side_[1].hi - side_[1].lo).norm());
+}
+
+// Far inside each other faces and edges of all sides are near, and ask for what cannot be at once. The points of the
+// least overlap say which way is out; they are known by their place in the list.
+void FeaturePairs::add_deep(const ContactBuffer& least) noexcept {
+  for (std::uint32_t i = 0; i < least.count; ++i) {
+    FeatureContact contact;
+    contact.nhat_BA_W = least.nhat_BA_W;
+    contact.p_WC = least.points[i].p_WC;
+    contact.gap = -least.points[i].depth;
+    contact.kind = FeatureContact::Kind::vertex_face;
+    contact.feature_a = kDeepFeature + i, contact.feature_b = kDeepFeature;
+    contact.manifold = kNoContact, contact.unilateral = true;
+    add(contact);
+  }
 }
 
 // Every vertex within reach of a half-space must stay above it.

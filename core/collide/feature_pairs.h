@@ -84,6 +84,8 @@ class FeaturePairs {
   void place(Side& side, const FeatureShape& shape, const Frame& X_WS) const noexcept;
   void filter(Side& side, const Side& other) const noexcept;
   static double separation(const Side& a, const Side& b, double enough) noexcept;
+  [[nodiscard]] double smaller_size() const noexcept;
+  void add_deep(const ContactBuffer& least) noexcept;
   void find_plane(bool plane_is_b, double reach) noexcept;
   void find_vertex_pairs() noexcept;
   void find_vertex_edges(bool vertex_of_a) noexcept;

@@ -161,6 +161,7 @@ double island_residual(const ContactProblem& problem, const ContactIsland& islan
     if (contact.rows == 3) worst = std::max(worst, -c[0]);
   }
   if (scale == 0) scale = free_scale;
+  if (free_scale > 0) scale = std::min(scale, kSqueezed * free_scale);
   if (!std::isfinite(scale) || !std::isfinite(worst)) return std::numeric_limits<double>::infinity();
   return worst > 0 ? worst / scale : 0;
 }

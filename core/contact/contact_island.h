@@ -38,6 +38,10 @@ class ContactIslands {
   std::vector<std::uint8_t> taken_;
 };
 
+// Impulses that work against more than this multiple of the free velocities fight each other (a light body between heavy
+// ones asks for the ratio of the masses): nothing that is relative to them would be a violation.
+inline constexpr double kSqueezed = 1e6;
+
 // What the law makes of an impulse that would be x without it. bound: of friction; slopes dp/dx.
 Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x, double bound) noexcept;
 
@@ -45,7 +49,8 @@ Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, co
 double own_mobility(const ProblemContact& contact) noexcept;
 
 // Largest violation of the laws in an island, as a velocity: how far the impulses move under p -> law(p - c / A_ii),
-// times A_ii, over the largest velocity that the pushing contacts work against. u: sum Y p.
+// times A_ii, over the largest velocity that the pushing contacts work against, kSqueezed of the free motion's at most.
+// u: sum Y p.
 double island_residual(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
                        const Vec3* p, const double* u) noexcept;
 

@@ -29,15 +29,15 @@ std::uint32_t blocks_max(const Model& model) noexcept {
 ContactSolver::ContactSolver(const Model& model, const Limits& limits)
     : islands_(contacts_max(model, limits), blocks_max(model)),
       newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
-      lcp_(kLcpRows, kLcpRows),
+      lcp_(limits.pivot_rows, friction_rows(limits.pivot_rows)),
       kept_(contacts_max(model, limits)),
-      A_(std::size_t{kLcpRows} * kLcpRows),
-      b_(kLcpRows),
-      lo_(kLcpRows),
-      hi_(kLcpRows),
-      z_(kLcpRows),
+      A_(std::size_t{limits.pivot_rows} * limits.pivot_rows),
+      b_(limits.pivot_rows),
+      lo_(limits.pivot_rows),
+      hi_(limits.pivot_rows),
+      z_(limits.pivot_rows),
       column_(half_max(model)),
-      normal_(kLcpRows) {}
+      normal_(limits.pivot_rows) {}
 
 // Rows (n, s1, s2) a contact: the pyramid of corners mu p_n along +-t1, +-t2 is the box |s| <= mu p_n / sqrt(2) along
 // the diagonals s1 = (t1 + t2) / sqrt(2), s2 = (t2 - t1) / sqrt(2).
@@ -77,7 +77,7 @@ bool ContactSolver::pivot(const ContactProblem& problem, const ContactIsland& is
                           SolverWork& work) noexcept {
   std::uint32_t n = 0;
   for (const std::uint32_t i : island.contacts) n += problem.contact(i).rows;
-  if (n > kLcpRows || work.spent()) return false;
+  if (n > b_.size() || work.spent()) return false;
   load_lcp(problem, island);
   const LcpProblem lcp{n, 0, A_.data(), b_.data(), lo_.data(), hi_.data(), normal_.data()};
   LcpSolverOptions options;

@@ -25,6 +25,7 @@ struct GroupedContacts {
   std::span<const std::uint8_t> always;
   std::span<const double> bounce;          // of a contact: c in (1) less c of its gap: <= 0, restitution
   std::span<const std::uint8_t> touching;  // the gap is zero at the start: what slides on a face stays on it
+  std::span<const std::uint8_t> resting;   // touching, and not arriving faster than Parameters::impact_epsilon
   std::span<const ContactGroup> groups;
   const std::uint32_t* members = nullptr;
 

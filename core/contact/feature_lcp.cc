@@ -21,20 +21,20 @@ Vec3 axis_of(std::uint32_t direction) noexcept {
 
 }  // namespace
 
-FeatureLcp::FeatureLcp(std::uint32_t half_size)
-    : lcp_(kFeatureRows, kFeatureFrictionRows),
-      rows_(kFeatureRows),
-      A_(std::size_t{kFeatureRows} * kFeatureRows),
-      b_(kFeatureRows),
-      lo_(kFeatureRows),
-      hi_(kFeatureRows),
-      z_(kFeatureRows),
-      cover_(kFeatureRows),
+FeatureLcp::FeatureLcp(std::uint32_t half_size, std::uint32_t rows_max)
+    : lcp_(rows_max, friction_rows(rows_max)),
+      rows_(rows_max),
+      A_(std::size_t{rows_max} * rows_max),
+      b_(rows_max),
+      lo_(rows_max),
+      hi_(rows_max),
+      z_(rows_max),
+      cover_(rows_max),
       half_(half_size),
-      normal_(kFeatureRows) {}
+      normal_(rows_max) {}
 
 bool FeatureLcp::add(Row row) noexcept {
-  if (n_ == kFeatureRows) return false;
+  if (n_ == rows_.size()) return false;
   rows_[n_++] = row;
   return true;
 }
@@ -66,7 +66,7 @@ bool FeatureLcp::list_rows(const GroupedContacts& all, const ContactIsland& isla
   }
   std::uint32_t friction = 0;
   for (std::uint32_t r = 0; r < n_; ++r) friction += rows_[r].kind == Kind::friction ? 1 : 0;
-  return fits && friction <= kFeatureFrictionRows;
+  return fits && friction <= friction_rows(static_cast<std::uint32_t>(rows_.size()));
 }
 
 // What a slack variable adds to a row of its own group.

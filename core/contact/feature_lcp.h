@@ -1,5 +1,5 @@
 // PEG's constraints as one linear complementarity problem: eqs. (11) to (15) with slack variables, friction as Stewart
-// and Trinkle's pyramid of four directions, velocities eliminated. For islands of at most kFeatureRows rows.
+// and Trinkle's pyramid of four directions, velocities eliminated. For islands of at most Limits::pivot_rows rows.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,12 @@
 
 namespace tactus {
 
-inline constexpr std::uint32_t kFeatureRows = 320, kFeatureFrictionRows = 128;
-
 // Rows of a group of m members, n of them iota: c_2..c_m (11, 12), e (13), and for an I-constraint d_1..d_n (14),
 // p_1..p_n (15), each p with two rows of friction where mu > 0. Slack counts as impulse: it is scaled by the island's
 // mobility, so that w z is work everywhere. Row e reads "- e": as printed (13) holds of any gap (NOTES, PEG 2).
 class FeatureLcp {
  public:
-  explicit FeatureLcp(std::uint32_t half_size);
+  FeatureLcp(std::uint32_t half_size, std::uint32_t rows_max);
 
   // choice: of each listed group the iota member that pushes, or kNoContact. False: too many rows, or not solved.
   bool solve(const GroupedContacts& all, const ContactIsland& island, std::span<const std::uint32_t> groups,

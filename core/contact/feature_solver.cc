@@ -51,18 +51,36 @@ std::uint32_t first_choice(const GroupedContacts& all, const ContactGroup& group
   return best.contact != kNoContact ? best.contact : largest(all, iota, kNoContact, tol, u).contact;
 }
 
+// A corner exactly on an edge touches all faces of its I-constraint, and falling through is as good an answer as resting
+// (NOTES, LNC). Where nothing arrives, resting is taken.
+bool touches_all(const GroupedContacts& all, const ContactGroup& group) noexcept {
+  if (group.kind != FeatureGroup::Kind::inter || group.iota + group.kappa < 2) return false;
+  const auto members = all.of(group);
+  return std::all_of(members.begin(), members.end(), [&](auto i) { return all.resting[i] != 0; });
+}
+
+// Of those that may push the one that closes fastest.
+Largest fastest(const GroupedContacts& all, const ContactGroup& group, const double* u) noexcept {
+  Largest out{kNoContact, std::numeric_limits<double>::infinity()};
+  for (const std::uint32_t i : all.of(group).first(group.iota)) {
+    if (all.rate(i, u) < out.rate) out = {i, all.rate(i, u)};
+  }
+  return out;
+}
+
 }  // namespace
 
 FeatureSolver::FeatureSolver(const Model& model, const Limits& limits, std::uint32_t groups_max)
     : islands_(contacts_max(model, limits), static_cast<std::uint32_t>(model.bodies.size() + model.robots.size())),
       chosen_problem_(model, limits),
-      lcp_(half_max(model)),
+      lcp_(half_max(model), limits.pivot_rows),
       choice_(groups_max),
       start_(groups_max),
       island_of_(contacts_max(model, limits)),
       sorted_(groups_max),
       kept_(groups_max),
       chosen_(contacts_max(model, limits)),
+      held_(groups_max),
       active_(contacts_max(model, limits)),
       chosen_p_(contacts_max(model, limits)),
       guess_(contacts_max(model, limits)),
@@ -101,6 +119,7 @@ void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& islan
     p_[chosen_[k]] = chosen_p_[k];
     scale_ = std::max(scale_, own_mobility(chosen_problem_.contact(k)) * chosen_p_[k].cwiseAbs().maxCoeff());
   }
+  scale_ = std::min(scale_, kSqueezed * island.scale);
   if (mixed == n) return;
   const Vec3 p = chosen_p_[mixed];
   p_[mix_.a] = (1 - mix_.w) * p;
@@ -181,9 +200,10 @@ bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bo
     double gain = 0;
     std::uint32_t next = k;
     if (k == kNoContact) {
-      if (best.rate >= -tol) continue;
-      gain = -best.rate;
-      next = first_choice(all, group, tol, u_.data());
+      const Largest held = held_[g] != 0 ? fastest(all, group, u_.data()) : best;
+      if (held.rate >= -tol) continue;
+      gain = -held.rate;
+      next = best.rate < -tol ? first_choice(all, group, tol, u_.data()) : held.contact;
     } else {
       const double own = all.rate(k, u_.data());
       if (best.contact == k || best.rate <= own + tol || !(p_[k][0] > 0)) continue;
@@ -192,6 +212,7 @@ bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bo
       // A member of kappa that is apart is enough, and nothing pushes.
       const auto iota = all.of(group).first(group.iota);
       next = std::find(iota.begin(), iota.end(), best.contact) != iota.end() ? best.contact : kNoContact;
+      held_[g] = 0;
     }
     if (!one_at_a_time) {
       choice_[g] = next;
@@ -278,7 +299,10 @@ bool FeatureSolver::search(const GroupedContacts& all, const Island& island) noe
 bool FeatureSolver::solve_island(const GroupedContacts& all, const Island& island, bool lcp_first,
                                  SolverReport& report) noexcept {
   const auto restart = [&] {
-    for (const std::uint32_t g : island.groups) choice_[g] = start_[g];
+    for (const std::uint32_t g : island.groups) {
+      choice_[g] = start_[g];
+      held_[g] = touches_all(all, all.groups[g]) ? 1 : 0;
+    }
     for (const std::uint32_t i : island.contacts.contacts) p_[i] = guess_[i];
   };
   mixes_ = convex_fallbacks_ = 0;

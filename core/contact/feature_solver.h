@@ -85,6 +85,7 @@ class FeatureSolver {
   std::uint32_t changed_group_ = kNoContact, changed_from_ = kNoContact;  // of the last single change of a descent
   std::vector<double> mixed_Y_;
   std::vector<std::uint32_t> choice_, start_, island_of_, sorted_, kept_, chosen_;
+  std::vector<std::uint8_t> held_;  // of a group: resting is taken rather than falling through
   std::vector<std::uint8_t> active_;
   std::vector<Vec3> chosen_p_, guess_, best_;
   std::vector<double> u_;

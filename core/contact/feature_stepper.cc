@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tactus {
 
@@ -41,14 +42,18 @@ FeatureStepper::FeatureStepper(const Model& model, const Limits& limits)
       contact_of_manifold_(std::size_t{limits.pairs} + limits.problem_contacts),
       shift_(limits.problem_contacts),
       bounce_of_(limits.problem_contacts),
+      thrown_(limits.problem_contacts),
+      arriving_(limits.problem_contacts),
       place_(limits.problem_contacts),
       groups_(limits.problem_contacts),
       members_(std::size_t{4} * limits.problem_contacts),
       always_(limits.problem_contacts + joint_rows(model)),
       touching_(limits.problem_contacts + joint_rows(model)),
+      resting_(limits.problem_contacts + joint_rows(model)),
       bounce_(limits.problem_contacts + joint_rows(model)) {}
 
-// Overlaps: a constraint's gaps all count from the least of its members' overlaps, which is what may stay of it.
+// Overlaps: a constraint's gaps all count from the least of its members' overlaps, which is what may stay of it; those
+// that may push from the least of theirs, where one that only witnesses is apart.
 void FeatureStepper::start(const Tick& tick) noexcept {
   std::fill_n(contact_of_manifold_.begin(), tick.contacts.manifold_count, kNoContact);
   const auto contacts = pairs_.contacts();
@@ -59,9 +64,12 @@ void FeatureStepper::start(const Tick& tick) noexcept {
   }
   for (const FeatureGroup& group : pairs_.groups()) {
     const auto members = pairs_.members(group);
-    double gap = contacts[members[0]].gap;
-    for (const std::uint32_t i : members) gap = std::max(gap, contacts[i].gap);
-    for (const std::uint32_t i : members) shift_[i] = std::max(shift_[i], overlap_left(-gap, tick));
+    const auto raise = [&](std::span<const std::uint32_t> some) {
+      double gap = -std::numeric_limits<double>::infinity();
+      for (const std::uint32_t i : some) gap = std::max(gap, contacts[i].gap);
+      for (const std::uint32_t i : some) shift_[i] = std::max(shift_[i], overlap_left(-gap, tick));
+    };
+    raise(members), raise(members.first(group.iota));
   }
 }
 
@@ -75,6 +83,10 @@ bool FeatureStepper::bias(const ContactStart& s, double& out) const noexcept {
     out = s.gap / s.h;
   } else {
     out = -std::min(-s.gap / std::max(s.h, p.overlap_relax_time), p.overlap_relax_speed);
+  }
+  if (i != kNoContact) {
+    thrown_[i] = -out > std::max(std::abs(s.free), p.overlap_relax_speed) ? 1 : 0;
+    arriving_[i] = s.before < -p.impact_epsilon ? 1 : 0;
   }
   if (s.restitution > 0 && s.before < -p.impact_epsilon && s.gap + s.h * s.free < 0) {
     const double bounced = std::min(out, s.restitution * s.before);
@@ -97,14 +109,30 @@ void FeatureStepper::list_groups(const ContactProblem& problem) noexcept {
   const auto contacts = pairs_.contacts();
   std::fill_n(place_.begin(), contacts.size(), kNoContact);
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
-    always_[i] = 1, touching_[i] = 0, bounce_[i] = 0;
+    always_[i] = 1, touching_[i] = resting_[i] = 0, bounce_[i] = 0;
     if (problem.contact(i).manifold == kNone) continue;
     const std::uint32_t c = contact_of_manifold_[problem.contact(i).manifold];
     if (c == kNoContact) continue;
     place_[c] = i;
     always_[i] = contacts[c].unilateral ? 1 : 0;
     touching_[i] = std::abs(contacts[c].gap) <= kTouching ? 1 : 0;
+    resting_[i] = touching_[i] != 0 && arriving_[c] == 0 ? 1 : 0;
     bounce_[i] = bounce_of_[c];
+  }
+}
+
+// Those that may push first. One behind the others that would have to throw the bodies apart, faster than they come and
+// faster than an overlap is worked off, is no answer but a kick: it only witnesses.
+void FeatureStepper::list_members(const FeatureGroup& group, ContactGroup& out) noexcept {
+  const auto members = pairs_.members(group);
+  std::uint32_t* next = members_.data() + out.first;
+  for (const bool pushing : {true, false}) {
+    for (std::uint32_t k = 0; k < members.size(); ++k) {
+      const bool may_push = k < group.iota && thrown_[members[k]] == 0;
+      if (place_[members[k]] == kNoContact || may_push != pushing) continue;
+      *next++ = place_[members[k]];
+      ++(pushing ? out.iota : out.kappa);
+    }
   }
 }
 
@@ -115,12 +143,8 @@ SolverReport FeatureStepper::solve(const Tick& tick, const ContactProblem& probl
   for (const FeatureGroup& group : pairs_.groups()) {
     ContactGroup& out = groups_[group_count];
     out = {group.kind, member_count, 0, 0};
-    const auto members = pairs_.members(group);
-    for (std::uint32_t k = 0; k < members.size(); ++k) {
-      if (place_[members[k]] == kNoContact) continue;
-      members_[member_count++] = place_[members[k]];
-      ++(k < group.iota ? out.iota : out.kappa);
-    }
+    list_members(group, out);
+    member_count += out.iota + out.kappa;
     if (out.iota + out.kappa > 0) ++group_count;
   }
   GroupedContacts all;
@@ -128,6 +152,7 @@ SolverReport FeatureStepper::solve(const Tick& tick, const ContactProblem& probl
   all.always = {always_.data(), problem.count()};
   all.bounce = {bounce_.data(), problem.count()};
   all.touching = {touching_.data(), problem.count()};
+  all.resting = {resting_.data(), problem.count()};
   all.groups = {groups_.data(), group_count};
   all.members = members_.data();
   return feature_solver_.solve(all, printed(tick.parameters), tick.parameters.friction_directions, solver, p, u);

@@ -29,16 +29,18 @@ class FeatureStepper : public TimeStepper {
   [[nodiscard]] virtual bool printed(const Parameters& parameters) const noexcept = 0;
 
   void list_groups(const ContactProblem& problem) noexcept;
+  void list_members(const FeatureGroup& group, ContactGroup& out) noexcept;
 
   FeaturePairs pairs_;
   FeatureSolver feature_solver_;
   std::vector<std::uint32_t> contact_of_manifold_;  // of pairs_, or kNoContact
   std::vector<double> shift_;                       // of a contact of pairs_: overlap that may stay [m]
   mutable std::vector<double> bounce_of_;  // of a contact of pairs_: restitution's part of its bias, <= 0 [m/s]
+  mutable std::vector<std::uint8_t> thrown_, arriving_;  // of a contact of pairs_, see list_members, resting_
   std::vector<std::uint32_t> place_;       // of a contact of pairs_: in the problem, or kNoContact
   std::vector<ContactGroup> groups_;
   std::vector<std::uint32_t> members_;
-  std::vector<std::uint8_t> always_, touching_;
+  std::vector<std::uint8_t> always_, touching_, resting_;
   std::vector<double> bounce_;
 };
 

@@ -48,13 +48,13 @@ double sliding_mobility(const ProblemContact& contact) noexcept {
 LcpForces::LcpForces(const Model& model, const Limits& limits)
     : islands_(contacts_max(model, limits), blocks_max(model)),
       newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
-      rows_(kLcpDenseRows, half_max(model)),
-      lcp_(kLcpDenseRows, kLcpDenseRows),
-      qp_(kLcpDenseRows),
+      rows_(limits.pivot_rows, half_max(model)),
+      lcp_(limits.pivot_rows, friction_rows(limits.pivot_rows)),
+      qp_(limits.pivot_rows),
       disc_(0),
       kept_(contacts_max(model, limits)),
       guess_(contacts_max(model, limits)),
-      z_(kLcpDenseRows) {}
+      z_(limits.pivot_rows) {}
 
 // Sets u and the residual of the job's p: island_residual, or infinity where the forces would give energy.
 void LcpForces::judge(Job& job) noexcept {

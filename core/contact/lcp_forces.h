@@ -20,10 +20,7 @@ struct LcpReport {
   double residual = 0;              // worst island (island_residual)
 };
 
-// Rows of the dense problem at most; a larger island is Newton's alone.
-inline constexpr std::uint32_t kLcpDenseRows = 256;
-
-// Order for an island (core/README.md says why and with what measured):
+// Islands of more rows than Limits::pivot_rows are Newton's alone. Order for an island (core/README.md says why and with what measured):
 //   automatic  Newton from the last forces; from sweeps; pivoting (math/lcp.h) and Newton from its answer. Small
 //   islands
 //              with a robot: pivoting first

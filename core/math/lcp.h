@@ -17,6 +17,11 @@ struct LcpSolverOptions {
   bool trust_ray = false;
 };
 
+// Of contacts with friction two rows of three.
+[[nodiscard]] constexpr std::uint32_t friction_rows(std::uint32_t rows) noexcept {
+  return 2 * rows / 3 + 1;
+}
+
 // Order (core/README.md says why): the guess's active rows as they are (with warm); then Dantzig and Lemke where there
 // are friction rows, Lemke and Dantzig elsewhere; Newton; projected Gauss-Seidel; enumeration of at most
 // kEnumerateMax rows. On failure z is the best that any of them left, the status Lemke's ray if it ended so.

@@ -26,7 +26,7 @@ struct LimitKey {
   std::uint32_t Limits::*small;
   std::uint64_t Limits::*large;
 };
-constexpr std::array<LimitKey, 14> kLimitKeys{{
+constexpr std::array<LimitKey, 15> kLimitKeys{{
     {"limits.bodies", &Limits::bodies, nullptr},
     {"limits.shapes", &Limits::shapes, nullptr},
     {"limits.pairs", &Limits::pairs, nullptr},
@@ -40,6 +40,7 @@ constexpr std::array<LimitKey, 14> kLimitKeys{{
     {"limits.hull_vertices", &Limits::hull_vertices, nullptr},
     {"limits.problem_contacts", &Limits::problem_contacts, nullptr},
     {"limits.problem_rows", &Limits::problem_rows, nullptr},
+    {"limits.pivot_rows", &Limits::pivot_rows, nullptr},
     {"limits.impact_sweeps", &Limits::impact_sweeps, nullptr},
 }};
 

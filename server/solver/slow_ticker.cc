@@ -32,7 +32,7 @@ SlowSolver* SlowTicker::exchange(SlowSolver* next, World& world) noexcept {
   const std::uint32_t n = world.state().body_count();
   const std::uint32_t ticks = next != nullptr ? next->ticks() : solver_ != nullptr ? solver_->ticks() : 1;
   if (solver_ != nullptr && begun_) {  // given up: its impulse, and the motion since it began, are still to come
-    ticks_lost_ += world.state().tick - (due_ - solver_->ticks());
+    ticks_lost_ += world.state().tick - (due_ - solver_->ticks()) - std::exchange(ticks_lost_now_, 0);
     for (BodyIndex b = 0; b < n; ++b) add(sum_[b], solver_->wrench()[b], solver_->ticks());
     solver_->discard();
   }
@@ -100,7 +100,16 @@ StepReport SlowTicker::step(World& world, Meet begin_when, Meet adopt_when, bool
   late_ = due && !there;
   report_.bodies_frozen = report_.impacts = 0;  // those are told once
   if (there) adopt(world, begin_next);
+  if (late_ && begun_) count_lost(world);
   return report_;
+}
+
+// What is later than a whole step cannot be made up for: told while it is late, not only once it comes.
+void SlowTicker::count_lost(const World& world) noexcept {
+  const std::uint64_t late = world.state().tick - due_;
+  if (late < solver_->ticks() || late <= ticks_lost_now_) return;
+  ticks_lost_ += late - ticks_lost_now_;
+  ticks_lost_now_ = late;
 }
 
 void SlowTicker::resize_memory(const World& world, std::uint32_t ticks, SlowMemory& out) {
@@ -139,6 +148,7 @@ void SlowTicker::load(const SlowMemory& memory, const World& world) noexcept {
   due_ = memory.due;
   if (solver_ == nullptr) return;
   solver_->commands() = memory.asked;
+  ticks_lost_now_ = 0;
   if (begun_) solver_->begin_again(memory.job);
 }
 
@@ -149,6 +159,7 @@ void SlowTicker::begin(const State& state, const World& world, bool follows) noe
     add(mean_[b], std::exchange(sum_[b], SpatialForce{}), 1.0 / ticks);
   }
   due_ = state.tick + ticks;
+  ticks_lost_now_ = 0;
   solver_->begin(state, world, {mean_.data(), n}, follows);
   begun_ = true;
 }
@@ -160,7 +171,7 @@ void SlowTicker::adopt(World& world, bool begin_next) noexcept {
   const bool lost = late_ticks >= solver_->ticks() || !begin_next;
   if (lost) {
     renumber(world, result.state);
-    ticks_lost_ += late_ticks;
+    ticks_lost_ += late_ticks - std::min(late_ticks, ticks_lost_now_);
   }
   report_ = result.report;
   solve_ns_ = solver_->solve_ns();

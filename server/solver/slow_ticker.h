@@ -81,6 +81,7 @@ class SlowTicker {
  private:
   void begin(const State& state, const World& world, bool follows) noexcept;
   void adopt(World& world, bool begin_next) noexcept;
+  void count_lost(const World& world) noexcept;
   void spend(World& world) noexcept;
 
   SlowSolver* solver_ = nullptr;    // owned by the tick loop
@@ -90,7 +91,7 @@ class SlowTicker {
   bool begun_ = false;              // a step is under way
   std::uint64_t due_ = 0;           // tick of its result
   bool extrapolated_ = false, late_ = false, became_late_ = false, adopted_ = false, begun_alone_ = false;
-  std::uint64_t solve_ns_ = 0, ticks_lost_ = 0;
+  std::uint64_t solve_ns_ = 0, ticks_lost_ = 0, ticks_lost_now_ = 0;  // of them in the present solve
   StepReport report_;
   std::vector<ContactRow> contacts_;
   std::uint32_t contact_count_ = 0;

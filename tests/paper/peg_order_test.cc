@@ -75,7 +75,7 @@ class Corners {
     const std::vector<double> zero(4);
     GroupedContacts all;
     all.problem = &problem;
-    all.always = none, all.touching = none, all.bounce = zero;
+    all.always = none, all.touching = none, all.resting = none, all.bounce = zero;
     all.groups = groups, all.members = members.data();
     FeatureSolver solver(*model_, scene_.limits, 64);
     ContactSolver convex(*model_, scene_.limits);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "core/world.h"
 #include "tests/support/alloc_guard.h"
@@ -88,8 +89,10 @@ TEST_CASE("st: a sliding box loses mu g h of speed a step, to 1e-6, along any di
   }
 }
 
-TEST_CASE("st: a polyhedral cone holds up to mu along its corners and to mu cos(pi/n) between them") {
-  for (const ContactModelKind kind : {ContactModelKind::st, ContactModelKind::ap}) {
+TEST_CASE("st, ap, lnc, peg: a polyhedral cone holds up to mu along its corners and to mu cos(pi/n) between them") {
+  for (const ContactModelKind kind :
+       {ContactModelKind::st, ContactModelKind::ap, ContactModelKind::lnc, ContactModelKind::peg}) {
+    CAPTURE(std::string(to_string(kind)));
     for (const std::uint32_t directions : {0U, 4U, 8U}) {
       for (const bool between : {false, true}) {
         const double mu = 0.5, half = directions > 0 ? M_PI / directions : 0.3;
@@ -106,6 +109,25 @@ TEST_CASE("st: a polyhedral cone holds up to mu along its corners and to mu cos(
         CHECK(slides.state().v_WBcm(1).norm() == doctest::Approx(0.001 * holds * kGravity).epsilon(1e-3));
       }
     }
+  }
+}
+
+// ap lets no gap shrink that it sees: the ball comes to a stop before the floor or leaves it, by e.
+TEST_CASE("ap: a ball leaves with e times the speed that it came with, from where it is seen") {
+  for (const double e : {0.0, 0.3, 0.8, 1.0}) {
+    Scene scene(0.5, e);
+    scene.add_floor();
+    scene.add(make_sphere(0.1), 1, test::at(0, 0, 0.6));
+    World world = world_of(std::move(scene), ContactModelKind::ap, 1e-3);
+    double before = 0;
+    for (int i = 0; i < 2000; ++i) {
+      before = world.state().v_WBcm(1).z();
+      check_solved(world.step());
+      if (world.state().v_WBcm(1).z() > before) break;
+    }
+    CHECK(before < -3);
+    CHECK(std::abs(world.state().v_WBcm(1).z() + e * before) <= 1e-9);
+    CHECK(world.state().p_WBcm(1).z() >= 0.1 - 1e-12);
   }
 }
 

@@ -108,7 +108,7 @@ std::string everything(const ServerConfig& c) {
       << ' ' << l.bodies << ' ' << l.shapes << ' ' << l.pairs << ' ' << l.points_per_pair << ' '
       << l.raw_points_per_pair << ' ' << l.patches_per_pair << ' ' << l.mesh_points_per_pair << ' ' << l.mesh_file_bytes
       << ' ' << l.mesh_triangles << ' ' << l.field_bytes << ' ' << l.hull_vertices << ' ' << l.impact_sweeps << ' '
-      << l.problem_contacts << ' ' << l.problem_rows << ' ' << c.log_level << ' ' << c.status_line << ' '
+      << l.problem_contacts << ' ' << l.problem_rows << ' ' << l.pivot_rows << ' ' << c.log_level << ' ' << c.status_line << ' '
       << n.shadow_model << ' ' << n.shadow_rate_hz << ' ' << n.link_seed << ' ' << n.link_datagrams;
   for (const LinkFaultSettings* s : {&n.link_up, &n.link_down})
     out << ' ' << s->delay_us << ' ' << s->jitter_us << ' ' << s->loss << ' ' << s->loss_burst << ' ' << s->duplicate

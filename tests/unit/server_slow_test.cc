@@ -2,7 +2,9 @@
 // and what switching keeps. Without a thread a solver solves when the test says so: late by as many ticks as wanted.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -169,6 +171,9 @@ TEST_CASE(
     if (n >= 30 && n < 55) CHECK(bench.x() == doctest::Approx(0.25 * 30 * kStep).epsilon(1e-12));
     CHECK(bench.world->state().p_WBcm(1).y() == doctest::Approx(0.5 * static_cast<double>(n) * kStep).epsilon(1e-12));
     if (n == 55) CHECK(bench.x() == doctest::Approx(0.25 * 20 * kStep).epsilon(2e-2));
+    // Told while the result is still out, not only when it comes.
+    const std::uint64_t lost = n < 30 ? 0 : std::min<std::uint64_t>(n, 55) - 20;
+    CHECK(bench.ticker.ticks_lost() == lost);
   }
   CHECK(bench.ticker.ticks_lost() == 35);
   for (int n = 0; n < 40; ++n) {
@@ -328,6 +333,42 @@ TEST_CASE("server_slow: the shadow carries the same weight, and sees another dep
   CHECK(told == 99);
   CHECK(largest > 0);
   CHECK(largest < 1e-3f);
+}
+
+// With every slow model as the shadow: penalty's force lags behind a push that comes at once by its spring and damper,
+// the shadow's does not. In the first interval after it the difference is what is still missing; at rest it is none.
+TEST_CASE("server_slow: the shadow of every slow model tells the force that penalty has not built up yet") {
+  for (const ContactModelKind kind : {ContactModelKind::lcp, ContactModelKind::st, ContactModelKind::ap,
+                                      ContactModelKind::lnc, ContactModelKind::peg}) {
+    CAPTURE(std::string(to_string(kind)));
+    auto world = make_world(kStanding);
+    ShadowSolver shadow(make_solver_world(world->shared_model(), world->limits(), kind, kTicks), kind);
+    ShadowTicker ticker(8);
+    ticker.exchange(&shadow);
+    const double push = 3 * kMass * 9.81;
+    float settled = -1, pushed = -1;
+    double missing = 0, missing_then = 0;
+    for (int n = 1; n <= 1000; ++n) {
+      const double down = n > 980 ? push : 0;
+      world->apply(1, {Vec3(0, 0, 0), Vec3(0, 0, -down)});
+      ticker.before_step(*world);
+      world->step();
+      ticker.after_step(*world, true);
+      double carried = 0;
+      for (std::uint32_t i = 0; i < world->contacts().point_count; ++i) carried += world->contact_force(i).z();
+      missing += (kMass * 9.81 + down - std::abs(carried)) / kTicks;
+      if (n % static_cast<int>(kTicks) == 0) missing_then = std::exchange(missing, 0);
+      if (!ticker.fresh()) continue;
+      CHECK(ticker.rows()[0].force == 0);  // the floor is not compared
+      if (n <= 980) settled = ticker.rows()[1].force;
+      if (n > 990 && pushed < 0) pushed = ticker.rows()[1].force;
+    }
+    CHECK(settled >= 0);
+    CHECK(settled < 0.02 * kMass * 9.81);  // both carry the weight
+    CHECK(pushed > 0.02 * push);
+    MESSAGE(std::string(to_string(kind)) << ": " << pushed << " N of " << push << " missing, last interval "
+                                         << missing_then);
+  }
 }
 
 TEST_CASE("server_slow: a shadow that is not done leaves an interval out, and says so") {
