@@ -26,7 +26,7 @@ struct Raw {
 void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_option("--config", raw.config_file, "Config file (default: the shipped config/server.toml)");
   app.add_option("--scene", raw.scene, "Scene file, or a name in the scenes directory (default: default)");
-  app.add_option("--model", c.model, "Contact model, over the scene's: penalty, deepest");
+  app.add_option("--model", c.model, "Contact model, over the scene's: penalty, deepest, lcp, st, ap, lnc or peg");
   app.add_option("--rate-hz", raw.rate_hz, "Ticks a second; replaces the scene's step (default: 1 / step)")
       ->check(CLI::Range(1.0, 10000.0));
   app.add_option("--listen", raw.listen, "Address to bind (default 127.0.0.1; any other needs --token-file)");

@@ -9,9 +9,12 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "core/check.h"
 #include "server/config.h"
@@ -26,7 +29,7 @@ namespace {
 
 using namespace tactus;
 
-constexpr std::uint32_t kRecordRows = 16384;  // of the tick, while the recorder is away
+constexpr std::uint32_t kRecordRows = 1 << 17;  // of the tick, while the recorder is away: 1 s of 100 bodies pushed
 
 // Asynchronous, dropping the oldest when the terminal is slow: a log line never delays the net thread.
 std::shared_ptr<spdlog::logger> start_log(const ServerConfig& config) {
@@ -161,12 +164,23 @@ class Stops {
   asio::steady_timer duration_;
 };
 
+// Threads are stuck in the system, writing these files, and what they use must outlive them: nothing is destroyed.
+[[noreturn]] void leave(const std::vector<std::string>& stuck) {
+  for (const std::string& path : stuck)
+    spdlog::error("{}: the disk has taken nothing for {:g} s; what it has not taken yet is lost", path,
+                  record::Recorder::kPatience_s);
+  std::fflush(stdout);
+  spdlog::shutdown();
+  std::_Exit(1);
+}
+
 std::unique_ptr<record::Recorder> make_recorder(const ServerConfig& config, TickLink& link) {
   const bool records =
       config.black_box.seconds > 0 || !config.record.empty() || !config.black_box.record_folder.empty();
   if (!records || !config.play.empty()) return nullptr;
   link.record = std::make_unique<RecordFeed>(config.tick.bodies, kRecordRows, config.black_box.hash_every_ticks,
-                                             config.black_box.viewer_hz > 0 ? config.published_contacts : 0);
+                                             config.black_box.viewer_hz > 0 ? config.published_contacts : 0,
+                                             config.black_box.stream_bytes / 2);
   auto recorder = std::make_unique<record::Recorder>(config.black_box, *link.record);
   if (config.record.empty()) return recorder;
   const std::string problem = recorder->start_recording(config.record, "--record", 0);
@@ -198,6 +212,7 @@ int serve(ServerConfig config) {
   if (config.status_line) server.on_second = [](const std::string& line) { spdlog::info("{}", line); };
   if (recorder && !recorder->start(-1))  // before the first tick
     throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
+  server.begin(world, scene.name, epoch, std::move(scene.blank), scene.source);
   if (!loop.start()) throw InputError("the tick thread could not be created: see ulimit -u and -v");
   say_rights(loop, config.tick.lockstep ? 0 : config.net.priority);
   const int cpu = loop.rights() == nullptr ? -1 : loop.rights()->cpu;
@@ -207,7 +222,7 @@ int serve(ServerConfig config) {
   }
   if (recorder) recorder->avoid_cpu(cpu);
   if (player) start_player(config, *player, link, world, cpu);
-  server.start(world, scene.name, epoch, std::move(scene.blank), config.tick.lockstep, scene.source);
+  server.start(config.tick.lockstep);
   std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", config.net.listen.c_str(), server.control_port(),
               server.realtime_port(), server.web_port());
   if (config.net.web.enabled)
@@ -217,9 +232,10 @@ int serve(ServerConfig config) {
   loop.request_stop();
   loop.join();
   if (player) player->stop();
-  if (recorder) recorder->stop();
+  const std::vector<std::string> stuck = recorder ? recorder->stop() : std::vector<std::string>();
   say_goodbye(loop.metrics());
   print_interleaved(config.tick, loop.metrics());
+  if (!stuck.empty()) leave(stuck);
   return 0;
 }
 
@@ -227,6 +243,7 @@ int serve(ServerConfig config) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of that file
+  std::signal(SIGPIPE, SIG_IGN);  // as is a pipe that nobody reads any more
   ServerConfig config;
   std::shared_ptr<spdlog::logger> log;  // kept until the log's thread has been joined
   int status = 0;

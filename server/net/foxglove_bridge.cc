@@ -400,6 +400,7 @@ void FoxgloveBridge::on_event(const v1::Event& event, Out& out) {
       break;
     case v1::Event::LEASE_LOST:
     case v1::Event::COMMANDS_EXPIRED:
+    case v1::Event::RECORD_LOST:
     case v1::Event::TOOL_LET_GO:
       log.set_level(foxglove::Log::WARNING);
       break;

@@ -75,7 +75,8 @@ static_assert(static_cast<int>(Verdict::not_finite) == v1::VERDICT_REFUSED_NOT_F
               static_cast<int>(Verdict::wrong_count) == v1::VERDICT_REFUSED_WRONG_COUNT &&
               static_cast<int>(Verdict::no_gains) == v1::VERDICT_REFUSED_NO_GAINS &&
               static_cast<int>(Verdict::fault) == v1::VERDICT_REFUSED_FAULT);
-static_assert(kStatusRobotFault == std::uint32_t{v1::STATUS_ROBOT_FAULT});
+static_assert(kStatusRobotFault == std::uint32_t{v1::STATUS_ROBOT_FAULT} &&
+              kStatusRecordLost == std::uint32_t{v1::STATUS_RECORD_LOST});
 static_assert(kJointCommanded == std::uint32_t{v1::JOINT_COMMANDED} && kJointHeld == std::uint32_t{v1::JOINT_HELD} &&
               kJointExtrapolated == std::uint32_t{v1::JOINT_EXTRAPOLATED} &&
               kJointSafe == std::uint32_t{v1::JOINT_SAFE} && kJointFault == std::uint32_t{v1::JOINT_FAULT} &&
@@ -204,6 +205,7 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
   if (refusal.code != v1::VERDICT_REFUSED_MALFORMED)
     session.saw_datagram(header.sequence, command_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
+    session.counters.packets_lost = std::max(session.counters.packets_lost, command_.states_lost);
     if (command_.rows + command_.joint_rows + command_.robot == 0) return;  // heartbeat
     session.saw_command({command_.expected_tick, command_.client_recv_ns, command_.client_send_ns,
                          command_.states_received, command_.states_lost},

@@ -97,9 +97,16 @@ RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), record
   recorder_->on_recorded = say_recorded;
 }
 
+// The tick has not begun: its first states come after the whole state that they follow from.
+void RecordDesk::keep_first() {
+  if (recorder_ == nullptr) return;
+  keep_here();
+  recorder_->take_now();
+}
+
 void RecordDesk::start() {
   if (recorder_ == nullptr) return;
-  take_keyframe();
+  if (keyframe_wanted_) take_keyframe();
   every_second();
 }
 
@@ -216,18 +223,21 @@ void RecordDesk::published(const StateFrame& frame) {
   if (recorder_ == nullptr || frame.epoch != hub_.scene.epoch) return;
   const bool due = frame.tick < keyframe_tick_ || frame.tick >= keyframe_tick_ + keyframe_ticks_;
   if (hub_.tick.lockstep()) {
-    if (keyframe_wanted_ || due) {
-      const World& world = hub_.tick.world();
-      SlowMemory memory;
-      SlowTicker::resize_memory(world, slow_ticks_max(), memory);
-      const bool fits = hub_.tick.slow().save(world, memory);
-      add_keyframe(world.state(), fits ? &memory : nullptr, world.hash(),
-                   {hub_.scene.parameters, hub_.scene.joint_options}, 0);
-    }
+    if (keyframe_wanted_ || due) keep_here();
     recorder_->take_now();
   } else if (keyframe_wanted_) {
     take_keyframe();
   }
+}
+
+// Where the tick does not run: in lockstep, or before it begins.
+void RecordDesk::keep_here() {
+  const World& world = hub_.tick.world();
+  SlowMemory memory;
+  SlowTicker::resize_memory(world, slow_ticks_max(), memory);
+  const bool fits = hub_.tick.slow().save(world, memory);
+  add_keyframe(world.state(), fits ? &memory : nullptr, world.hash(), {hub_.scene.parameters, hub_.scene.joint_options},
+               0);
 }
 
 void RecordDesk::every_second() {
@@ -236,8 +246,21 @@ void RecordDesk::every_second() {
   timer_.async_wait([this](asio::error_code error) {
     if (error) return;
     if (!hub_.tick.lockstep() && hub_.newest.tick != keyframe_tick_) take_keyframe();
+    tell_losses();
     every_second();
   });
+}
+
+void RecordDesk::tell_losses() {
+  const record::RecorderStatus now = recorder_->status();
+  const std::uint64_t states = now.states_lost - told_.states_lost, rows = now.rows_lost - told_.rows_lost,
+                      bytes = now.overtaken_bytes - told_.overtaken_bytes;
+  if (states + rows + bytes == 0) return;
+  told_ = now;
+  const std::string text = fmt::format("{} states, {} rows, {} bytes of {}", states, rows, bytes,
+                                       now.path.empty() ? "the black box" : now.path);
+  spdlog::warn("the recorder or the disk was too slow, and lost {}", text);
+  hub_.broadcast(v1::Event::RECORD_LOST, text);
 }
 
 // In free run by way of the tick, which copies its state.
@@ -296,6 +319,8 @@ void RecordDesk::report(v1::Statistics& out) const {
   box->set_rows_lost(status.rows_lost);
   box->set_state_every(status.state_every);
   box->set_files(status.files);
+  box->set_written_bytes(status.written_bytes);
+  box->set_bytes_overtaken(status.overtaken_bytes);
   if (status.path.empty()) return;
   v1::RecordingStatistics* recording = out.mutable_recording();
   recording->set_path(status.path);

@@ -24,7 +24,8 @@ class RecordDesk {
  public:
   RecordDesk(Hub& hub, record::Recorder* recorder);
 
-  void start();  // once the first scene has begun
+  void keep_first();  // before the first tick, which waits for it
+  void start();       // once the first scene has begun
   void stop();
   // The scene that the hub now shows.
   void begin(const SceneSource& source);
@@ -58,7 +59,9 @@ class RecordDesk {
   void start_recording(const Exchange& x, const v1::StartRecording& request);
   void stop_recording(const Exchange& x);
   void every_second();
+  void tell_losses();
   void take_keyframe();
+  void keep_here();
   void add_keyframe(const State& state, const SlowMemory* memory, std::uint64_t hash, const Settings& settings,
                     std::uint64_t ticket);
   std::uint32_t slow_ticks_max() const;
@@ -67,6 +70,7 @@ class RecordDesk {
   record::Recorder* recorder_;
   asio::steady_timer timer_;
   std::uint64_t keyframe_tick_ = 0, keyframe_ticks_ = 1000;
+  record::RecorderStatus told_;  // what was lost, and said
   bool keyframe_wanted_ = true, keyframe_under_way_ = false;
 };
 

@@ -74,6 +74,11 @@ void add_world(Exposition& out, const v1::Statistics& s) {
               s.black_box().states_lost());
   out.counter("tactus_recorder_rows_lost_total", "Commands that the recorder did not take in time.",
               s.black_box().rows_lost());
+  out.counter("tactus_recorder_overtaken_bytes_total", "Bytes of recordings that the disk did not take in time.",
+              s.black_box().bytes_overtaken());
+  out.counter("tactus_recorder_written_bytes_total", "Bytes of recordings and black boxes that were written.",
+              s.black_box().written_bytes());
+  out.gauge("tactus_recording", "1 while a recording runs.", s.has_recording() ? 1 : 0);
 }
 
 void add_client(Exposition& out, const v1::ClientStatistics& c, const HistogramData& ages) {
@@ -92,6 +97,8 @@ void add_client(Exposition& out, const v1::ClientStatistics& c, const HistogramD
   out.counter("tactus_packets_sent_total", "State packets to a client.", c.packets_sent(), who);
   out.counter("tactus_packets_dropped_total", "State packets that a client's link had no room for.",
               c.packets_dropped(), who);
+  out.counter("tactus_packets_lost_total", "State packets that never reached a client, as it says.", c.packets_lost(),
+              who);
   out.counter("tactus_sequence_gaps_total", "Datagrams of a client that never came.", c.sequence_gaps(), who);
   if (!c.has_quality()) return;
   const std::string help = "Share of datagrams that never arrived, over the last 1,000 cycles.";

@@ -62,12 +62,16 @@ void NetServer::play(record::Player& player) {
   hub_.play = play_.get();
 }
 
-void NetServer::start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
+void NetServer::begin(const World& world, const std::string& name, std::uint32_t epoch, State blank,
                       const SceneSource& source) {
   hub_.started_ns = now_ns();
   hub_.scene_changed(world, name, epoch, std::move(blank));
   record_.begin(source);
+  record_.keep_first();
   hub_.scene_links_changed(source.links);
+}
+
+void NetServer::start(bool lockstep) {
   TickPort::Handlers handlers;
   handlers.verdict = [this](const Notice& notice) { realtime_.give_verdict(notice); };
   handlers.event = [this](const Notice& notice) { on_event(notice); };

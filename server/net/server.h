@@ -26,9 +26,12 @@ class NetServer {
 
   // Before start(): what is shown is this recording's. The tick loop must have its feed.
   void play(record::Player& player);
-  // The scene that the tick loop was built with; then serves.
-  void start(const World& world, const std::string& name, std::uint32_t epoch, State blank, bool lockstep,
+  // The scene that the tick loop was built with, before the loop starts: its first state is recorded before its first
+  // tick.
+  void begin(const World& world, const std::string& name, std::uint32_t epoch, State blank,
              const SceneSource& source = {});
+  // Serves, once the loop has started.
+  void start(bool lockstep);
   // Tells the clients why, lets the queues empty, and stops the io_context.
   void stop(const std::string& why);
 

@@ -219,6 +219,7 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
   out.set_packets_sent(session.counters.packets_sent);
   out.set_packets_dropped(session.counters.packets_dropped + (connection ? connection->states_replaced() : 0));
   out.set_sequence_gaps(session.window.gaps());
+  out.set_packets_lost(session.counters.packets_lost);
   for (int code = v1::VERDICT_SUPERSEDED; code <= v1::VerdictCode_MAX; ++code) {
     const std::uint64_t count = session.counters.by_code[static_cast<std::size_t>(code)];
     if (count == 0) continue;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
@@ -22,6 +23,7 @@
 namespace tactus::net {
 namespace {
 
+constexpr int kSendBuffer = 256 << 10;  // of a viewer, in the system [bytes]
 constexpr std::size_t kReadBytes = 64u << 10;
 constexpr unsigned kHeaderTimeS = 5;                // for a request's head
 constexpr std::size_t kInboundWaiting = 1024;       // frames that net has not taken: beyond, a client is cut off
@@ -217,6 +219,9 @@ int WebThread::Impl::answer(lws* wsi, std::string_view path, WebReply** reply) {
 }
 
 void WebThread::Impl::established(lws* wsi, WebClient** slot) {
+  // What the system holds for a slow viewer is old when it comes, and so are pings: beyond this, states replace each
+  // other here.
+  setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
   const std::uint32_t id = next_client++;
   auto client = std::make_unique<WebClient>(wsi, id, door.requests_per_s);
   *slot = client.get();

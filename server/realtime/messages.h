@@ -52,6 +52,7 @@ inline constexpr std::uint32_t kStatusCommandsDropped = 64;
 inline constexpr std::uint32_t kStatusFault = 128;
 inline constexpr std::uint32_t kStatusExtrapolated = 256;
 inline constexpr std::uint32_t kStatusSolveLate = 512;
+inline constexpr std::uint32_t kStatusRecordLost = 1024;
 inline constexpr std::uint32_t kStatusRobotFault = 65536;
 
 // One row of a wrench command (proto CommandPacket), already finite, in range, authorised; a body stands in one row of

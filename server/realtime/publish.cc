@@ -13,6 +13,8 @@ void TickLoop::publish(const Wake& wake) noexcept {
   StateSlot* slot = link_.states.begin_write();
   if (slot != nullptr) {
     fill(*slot, wake);
+    commands_dropped_seen_ = link_.commands_dropped.read();
+    record_lost_seen_ = record_lost();
     record_state(slot, wake);
     link_.states.commit();
   } else {
@@ -33,7 +35,6 @@ void TickLoop::fill(StateSlot& slot, const Wake& wake) noexcept {
   f.sim_time = state.time;
   f.tick_start_ns = wake.start_ns;
   f.status_bits = status_bits(wake);
-  commands_dropped_seen_ = link_.commands_dropped.read();
   f.real_time_factor = factor_now_;
   f.ticks_missed = missed_;
   f.report = report_;
@@ -59,6 +60,7 @@ std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
   if (any_frozen_) bits |= kStatusBodyFrozen;
   if (wake.late) bits |= kStatusLateTick;
   if (link_.commands_dropped.read() != commands_dropped_seen_) bits |= kStatusCommandsDropped;
+  if (record_lost() != record_lost_seen_) bits |= kStatusRecordLost;
   if (slow_.active() && slow_.extrapolated()) bits |= kStatusExtrapolated;
   if (slow_.active() && slow_.late()) bits |= kStatusSolveLate;
   if (fault_) bits |= kStatusFault;
@@ -66,6 +68,13 @@ std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
     if (world_->robot_fault(r)) bits |= kStatusRobotFault;
   }
   return bits;
+}
+
+// Since start; whatever of it.
+std::uint64_t TickLoop::record_lost() const noexcept {
+  const RecordFeed* feed = link_.record.get();
+  if (feed == nullptr) return 0;
+  return feed->states_lost.read() + feed->rows_lost.read() + feed->bytes_overtaken.load(std::memory_order_relaxed);
 }
 
 void TickLoop::fill_columns(StateSlot& slot) noexcept {

@@ -1,7 +1,8 @@
-// What the tick hands to a recorder: a ring of states of its own, and a ring of rows for what must not be thinned out.
+// What the tick hands to a recorder: a belt of states, and a ring of rows for what must not be thinned out.
 // The tick fills and never waits; what finds no room is counted.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -9,7 +10,7 @@
 #include "server/metrics/counter.h"
 #include "server/realtime/messages.h"
 #include "server/realtime/ring.h"
-#include "server/realtime/state_ring.h"
+#include "server/realtime/state_belt.h"
 
 namespace tactus {
 
@@ -49,15 +50,24 @@ struct RecordRow {
 };
 
 struct RecordFeed {
-  static constexpr std::size_t kStates =
-      32;  // ticks that the recorder may be away; with 8 a loaded machine lost 7 in 8,000
-  // rows: for the time that the recorder may be away. contacts: of a state that has them.
-  RecordFeed(std::uint32_t bodies, std::uint32_t row_capacity, std::uint32_t ticks_per_hash, std::uint32_t contacts = 0)
-      : states(bodies, contacts, kStates), rows(row_capacity), hash_every(ticks_per_hash) {}
+  // Room for the recorder to be away. bodies, contacts_max: of the largest state. rows: how many. state_bytes: for
+  // states; eight of the largest always fit.
+  RecordFeed(std::uint32_t bodies, std::uint32_t row_capacity, std::uint32_t ticks_per_hash,
+             std::uint32_t contacts_max = 0, std::size_t state_bytes = 0)
+      : states(std::max(state_bytes, 8 * StateBelt::footprint(bodies, bodies, contacts_max))),
+        contacts(contacts_max),
+        rows(row_capacity),
+        hash_every(ticks_per_hash) {
+    spare.resize(bodies, contacts_max);
+  }
 
-  StateRing states;                              // tick -> recorder; without shadow
-  Ring<RecordRow> rows;                          // tick -> recorder
-  Counter states_lost, rows_lost;                // written by the tick: no room
+  StateBelt states;                // tick -> recorder
+  const std::uint32_t contacts;    // of a state at most
+  Ring<RecordRow> rows;            // tick -> recorder
+  StateSlot spare;                 // the tick's: filled where net had no slot for it
+  Counter states_lost, rows_lost;  // written by the tick: no room
+  // Written by the recorder: of recordings, because the disk was too slow.
+  std::atomic<std::uint64_t> bytes_overtaken{0};
   std::atomic<std::uint32_t> state_every{1};     // ticks; set by the recorder
   std::atomic<std::uint32_t> contacts_every{0};  // ticks, of those with a state; 0: never
   const std::uint32_t hash_every;                // ticks; 0: never

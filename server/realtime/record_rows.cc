@@ -141,26 +141,15 @@ void TickLoop::record_state(const StateSlot* published, const Wake& wake) noexce
   if (link_.record == nullptr || !(advanced_ || fault_)) return;
   RecordFeed& feed = *link_.record;
   if (!fault_ && world_->state().tick % feed.state_every.load(std::memory_order_relaxed) != 0) return;
-  StateSlot* slot = feed.states.begin_write();
-  if (slot == nullptr) return feed.states_lost.add();
   if (published == nullptr) {
-    fill(*slot, wake);
-  } else {
-    const std::size_t n = published->frame.body_count;
-    slot->frame = published->frame;
-    std::copy_n(published->pose.begin(), 7 * n, slot->pose.begin());
-    std::copy_n(published->velocity.begin(), 6 * n, slot->velocity.begin());
-    std::copy_n(published->joints.begin(), published->frame.joint_count, slot->joints.begin());
+    fill(feed.spare, wake);
+    published = &feed.spare;
   }
+  StateFrame frame = published->frame;
   const std::uint32_t every = feed.contacts_every.load(std::memory_order_relaxed);
   const bool with_contacts = every > 0 && world_->state().tick % every == 0;
-  if (with_contacts && published != nullptr) {
-    slot->frame.contact_count =
-        static_cast<std::uint32_t>(std::min<std::size_t>(published->frame.contact_count, slot->contacts.size()));
-    std::copy_n(published->contacts.begin(), slot->frame.contact_count, slot->contacts.begin());
-  }
-  if (!with_contacts) slot->frame.contact_count = 0;
-  feed.states.commit();
+  frame.contact_count = with_contacts ? std::min(frame.contact_count, feed.contacts) : 0;
+  if (!feed.states.push(frame, *published)) feed.states_lost.add();
 }
 
 }  // namespace tactus

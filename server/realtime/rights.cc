@@ -128,6 +128,11 @@ Rights ask_for_helper_rights(int priority, int avoid_cpu) noexcept {
   return rights;
 }
 
+void ask_for_a_larger_share() noexcept {
+  // Of this thread alone, as Linux has it. Refused, it stays what it was.
+  [[maybe_unused]] const int refused = setpriority(PRIO_PROCESS, 0, -10);
+}
+
 bool set_helper_priority(int priority) noexcept {
   sched_param parameter{};
   parameter.sched_priority = priority;

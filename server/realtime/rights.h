@@ -33,6 +33,9 @@ Rights ask_for_rights(const RightsWanted& wanted) noexcept;
 // For a helper thread (net): SCHED_FIFO at a priority below the tick's, and off the tick's processor. Best effort,
 // reported the same way.
 Rights ask_for_helper_rights(int priority, int avoid_cpu) noexcept;
+// Before other programs of normal priority, where the system allows it: for threads with little work that must not wait
+// for seconds on a busy machine.
+void ask_for_a_larger_share() noexcept;
 // Back to SCHED_OTHER (long lockstep runs must not starve the machine), or FIFO again.
 bool set_helper_priority(int priority) noexcept;
 

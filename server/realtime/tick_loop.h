@@ -151,6 +151,7 @@ class TickLoop {
   void fill_contacts(StateSlot& slot) noexcept;
   void fill_robots(StateSlot& slot) noexcept;
   [[nodiscard]] std::uint32_t status_bits(const Wake& wake) const noexcept;
+  [[nodiscard]] std::uint64_t record_lost() const noexcept;
 
   void wait_for_record() noexcept;  // fault.cc
 
@@ -202,7 +203,8 @@ class TickLoop {
   bool paused_ = false, lockstep_ = false, advanced_ = false, any_frozen_ = false, fault_ = false, regrid_ = true;
   std::uint64_t steps_left_ = 0;
   Command step_command_;  // answered when steps_left_ reaches 0
-  std::uint64_t beat_ = 0, missed_ = 0, last_work_ns_ = 0, step_start_ns_ = 0, step_ns_ = 0, commands_dropped_seen_ = 0;
+  std::uint64_t beat_ = 0, missed_ = 0, last_work_ns_ = 0, step_start_ns_ = 0, step_ns_ = 0, commands_dropped_seen_ = 0,
+                record_lost_seen_ = 0;
   std::uint64_t first_start_ns_ = 0;
   float factor_now_ = 1;
   StateSlot played_;                // what is shown; without columns where the world is live

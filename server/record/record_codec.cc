@@ -33,11 +33,6 @@ bool is_short(RecordRow::Kind kind) {
          kind == RecordRow::Kind::joint_acts;
 }
 
-Bytes bytes_of(const std::vector<double>& column, std::size_t count) {
-  TACTUS_ASSERT(count <= column.size());
-  return std::as_bytes(std::span<const double>(column.data(), count));
-}
-
 // The next so many doubles of `bytes` into a packed column.
 void take_column(Bytes& bytes, std::size_t count, google::protobuf::RepeatedField<double>& out) {
   TACTUS_ASSERT(bytes.size() >= count * sizeof(double));
@@ -217,13 +212,8 @@ bool append_row(BlackBox& box, double time, const RecordRow& row) {
   return box.append(static_cast<std::uint16_t>(Kind::joint_row), time, {std::as_bytes(std::span(&bytes, 1))});
 }
 
-bool append_state(BlackBox& box, double time, const StateSlot& slot) {
-  const std::size_t n = slot.frame.body_count;
-  const Bytes frame = std::as_bytes(std::span<const StateFrame>(&slot.frame, 1));
-  return box.append(static_cast<std::uint16_t>(Kind::state), time,
-                    {frame, bytes_of(slot.pose, kPose * n), bytes_of(slot.velocity, kVelocity * n),
-                     std::as_bytes(std::span<const JointSample>(slot.joints.data(), slot.frame.joint_count)),
-                     std::as_bytes(std::span<const ContactRow>(slot.contacts.data(), slot.frame.contact_count))});
+bool append_state(BlackBox& box, double time, Bytes state) {
+  return box.append(static_cast<std::uint16_t>(Kind::state), time, {state});
 }
 
 bool to_record(const BlackBox::Entry& entry, Bytes bytes, v1::Record& out) {

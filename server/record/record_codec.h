@@ -14,7 +14,7 @@ namespace tactus::record {
 enum class Kind : std::uint16_t { state, row, message, joint_row };
 
 // Appends a copy of the state. False: no room.
-bool append_state(BlackBox& box, double time, const StateSlot& slot);
+bool append_state(BlackBox& box, double time, Bytes state);  // as StateBelt::front() gives it
 [[nodiscard]] std::size_t state_bytes(std::size_t bodies, std::size_t joints = 0);
 // Appends a row of the tick; those of joints, which may come with every tick and joint, shortened.
 bool append_row(BlackBox& box, double time, const RecordRow& row);

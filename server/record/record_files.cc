@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <chrono>
@@ -16,6 +17,7 @@ namespace tactus::record {
 namespace {
 
 constexpr int kNamesTried = 1000;
+constexpr std::size_t kPiece = 1u << 16;  // written at once, so that a slow disk is seen to go on
 
 std::string clean(const std::string& text) {
   std::string out = text.substr(0, 64);
@@ -58,17 +60,26 @@ void OutFile::create(const std::string& folder, const std::string& stem, bool wh
 void OutFile::create(const std::string& path) {
   path_ = path;
   std::error_code ignored;
-  const bool device = std::filesystem::is_character_file(path, ignored) || std::filesystem::is_fifo(path, ignored);
-  descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | (device ? 0 : O_CREAT | O_EXCL), 0644);
-  if (descriptor_ < 0) fail(errno == EEXIST ? "is there already, and is not written over" : "cannot be made", errno);
+  const bool pipe = std::filesystem::is_fifo(path, ignored);
+  const bool device = pipe || std::filesystem::is_character_file(path, ignored);
+  const int no_wait = pipe ? O_NONBLOCK : 0;  // else it would be opened when somebody comes to read
+  descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | no_wait | (device ? 0 : O_CREAT | O_EXCL), 0644);
+  if (descriptor_ < 0 && pipe && errno == ENXIO) {
+    error_ = path_ + ": is a pipe that nobody reads";
+  } else if (descriptor_ < 0) {
+    fail(errno == EEXIST ? "is there already, and is not written over" : "cannot be made", errno);
+  } else if (pipe && fcntl(descriptor_, F_SETFL, O_WRONLY) != 0) {
+    fail("cannot be made", errno);
+  }
 }
 
 void OutFile::write(std::string_view bytes) {
   while (ok() && !bytes.empty()) {
-    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    const ssize_t n = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kPiece));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return fail("stopped after " + std::to_string(bytes_) + " bytes, which can be read", errno);
     bytes_ += static_cast<std::uint64_t>(n);
+    if (total_ != nullptr) *total_ += static_cast<std::uint64_t>(n);
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
 }

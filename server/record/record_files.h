@@ -1,6 +1,7 @@
 // Files that are written once and never over another.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ class OutFile {
   // This path, which must not be a file yet; a device will do.
   void create(const std::string& path);
   void write(std::string_view bytes);
+  // What is written is added to it as it goes, so that others see whether the disk still answers.
+  void count_into(std::atomic<std::uint64_t>* total) { total_ = total; }
   void close();
   [[nodiscard]] bool ok() const { return error_.empty(); }
   [[nodiscard]] const std::string& error() const { return error_; }  // names the file and what the system said
@@ -32,7 +35,8 @@ class OutFile {
   void fail(const std::string& what, int code);
   int descriptor_ = -1;
   std::string path_, part_, error_;  // part_: the name until it is whole; empty: path_ itself
-  std::uint64_t bytes_ = 0;
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t>* total_ = nullptr;
 };
 
 // Since 1970 [ns]; for names and headers of files only.

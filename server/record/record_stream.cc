@@ -65,22 +65,23 @@ void EntryWriter::report(Saved& out) const {
 // --- RecordStream
 
 RecordStream::RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, ViewerOptions viewers,
-                           BlackBox ring, double time, Then on_end)
+                           BlackBox ring, double time, std::atomic<std::uint64_t>& overtaken, Then on_end)
     : file_(std::move(file)),
       header_(header),
       viewers_(std::move(viewers)),
       first_time_(time),
       path_(file_->path()),
       on_end_(std::move(on_end)),
-      ring_(std::move(ring)) {}
+      ring_(std::move(ring)),
+      overtaken_total_(overtaken) {}
 
 RecordStream::~RecordStream() {
   end(v1::RecordEnd());
   if (thread_.joinable()) thread_.join();
 }
 
-bool RecordStream::start(int avoid_cpu) {
-  avoid_cpu_ = avoid_cpu;
+bool RecordStream::start(const std::atomic<int>& avoid_cpu) {
+  avoid_cpu_ = &avoid_cpu;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
@@ -97,6 +98,15 @@ void RecordStream::wait_for_room() {
                     [this] { return ended() || ring_.head() - position_ < ring_.capacity() / 4; });
 }
 
+void RecordStream::note_overtaken() {
+  if (position_ >= ring_.tail()) return;
+  const std::uint64_t bytes = ring_.tail() - position_;
+  overtaken_.fetch_add(bytes, std::memory_order_relaxed);
+  overtaken_total_.fetch_add(bytes, std::memory_order_relaxed);
+  position_ = ring_.tail();
+  lost_ = true;
+}
+
 void RecordStream::end(const v1::RecordEnd& lost) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(stopping_, true)) return;
@@ -110,11 +120,8 @@ bool RecordStream::write_piece(EntryWriter& out) {
   bool lost = false;
   {
     const std::lock_guard lock(mutex_);
-    lost = position_ < ring_.tail();
-    if (lost) {
-      overtaken_.fetch_add(ring_.tail() - position_, std::memory_order_relaxed);
-      position_ = ring_.tail();
-    }
+    note_overtaken();
+    lost = std::exchange(lost_, false);
     BlackBox::Entry entry;
     Bytes bytes;
     while (piece_.size() < kPiece && position_ < ring_.head() && ring_.at(position_, ring_.head(), entry, bytes)) {
@@ -138,17 +145,19 @@ bool RecordStream::write_piece(EntryWriter& out) {
 void RecordStream::run() {
   pthread_setname_np(pthread_self(), "tactus-record-s");
   set_helper_priority(0);
-  [[maybe_unused]] const Rights rights = ask_for_helper_rights(0, avoid_cpu_);
+  int avoided = *avoid_cpu_;
+  [[maybe_unused]] Rights rights = ask_for_helper_rights(0, avoided);
+  ask_for_a_larger_share();
   EntryWriter out(*file_, header_, first_time_, viewers_);
   out.flush();
   std::uint64_t flushed_ns = now_ns();
   while (file_->ok()) {
+    if (std::exchange(avoided, avoid_cpu_->load()) != avoided) rights = ask_for_helper_rights(0, avoided);
     const bool any = write_piece(out);
     if (now_ns() - flushed_ns >= kFlushNs) {
       if (out.pending()) out.flush();
       flushed_ns = now_ns();
     }
-    bytes_.store(file_->bytes(), std::memory_order_relaxed);
     if (any) continue;
     std::unique_lock waiting(mutex_);
     if (position_ < ring_.head()) continue;
@@ -163,13 +172,13 @@ void RecordStream::run() {
   last.set_bytes_overtaken(overtaken_);
   out.finish(last);
   file_->close();
-  bytes_.store(file_->bytes(), std::memory_order_relaxed);
   Saved saved;
   out.report(saved);
   saved.bytes_overtaken = overtaken_;
   ended_.store(true, std::memory_order_release);
   changed_.notify_all();
   if (on_end_) on_end_(saved);
+  finished_.store(true, std::memory_order_release);
 }
 
 }  // namespace tactus::record

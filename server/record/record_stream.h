@@ -64,24 +64,29 @@ class RecordStream {
 
   // header.written_unix_ns: when it begins. time: of entries to come, simulated [s]. on_end: once, on the stream's
   // thread, after the file was closed, asked for or because it could not be written any more.
+  // overtaken: bytes that the ring lost, counted up.
   RecordStream(std::unique_ptr<OutFile> file, const v1::RecordHeader& header, ViewerOptions viewers, BlackBox ring,
-               double time, Then on_end);
-  ~RecordStream();  // ends it, and waits
+               double time, std::atomic<std::uint64_t>& overtaken, Then on_end);
+  ~RecordStream();  // ends it, and waits for the disk
   RecordStream(const RecordStream&) = delete;
   RecordStream& operator=(const RecordStream&) = delete;
-  [[nodiscard]] bool start(int avoid_cpu);
+  // avoid_cpu: the tick's processor once it is known, -1: none.
+  [[nodiscard]] bool start(const std::atomic<int>& avoid_cpu);
 
   // --- The recorder: appends to ring() while it holds lock().
   [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
   [[nodiscard]] BlackBox& ring() { return ring_; }
+  // After appending: what the ring gave up before it was written is counted now, not when the disk answers again.
+  void note_overtaken();
   // Lockstep: until there is room again, at most a second.
   void wait_for_room();
   // What was appended is written, and the file closed, on the stream's thread. lost: for its end.
   void end(const v1::RecordEnd& lost);
 
   [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool finished() const { return finished_.load(std::memory_order_acquire); }  // and on_end has returned
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t bytes() const { return file_->bytes(); }
   [[nodiscard]] std::uint64_t bytes_overtaken() const { return overtaken_.load(std::memory_order_relaxed); }
 
  private:
@@ -101,11 +106,12 @@ class RecordStream {
   BlackBox ring_;
   std::uint64_t position_ = 0;
   v1::RecordEnd end_;
-  bool stopping_ = false;
-  std::atomic<bool> ended_{false};
-  std::atomic<std::uint64_t> bytes_{0}, overtaken_{0};
+  bool stopping_ = false, lost_ = false;  // lost_: to be marked in the file
+  std::atomic<bool> ended_{false}, finished_{false};
+  std::atomic<std::uint64_t> overtaken_{0};
+  std::atomic<std::uint64_t>& overtaken_total_;
   std::vector<std::byte> piece_;
-  int avoid_cpu_ = -1;
+  const std::atomic<int>* avoid_cpu_ = nullptr;
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <numeric>
@@ -56,7 +57,8 @@ Recorder::Recorder(const RecordOptions& options, RecordFeed& feed)
 }
 
 Recorder::~Recorder() {
-  stop();
+  [[maybe_unused]] const std::vector<std::string> stuck = stop();
+  if (writer_.joinable()) writer_.join();
   v1::Record* record = nullptr;
   while (waiting_.pop(record)) delete record;
 }
@@ -65,15 +67,17 @@ bool Recorder::start(int avoid) {
   avoid_cpu(avoid);
   try {
     drainer_ = std::thread([this] { drain_loop(); });
+    writer_runs_ = true;
     writer_ = std::thread([this] { write_loop(); });
   } catch (const std::system_error&) {
-    stop();
+    writer_runs_ = false;
+    [[maybe_unused]] const std::vector<std::string> none = stop();
     return false;
   }
   return true;
 }
 
-void Recorder::stop() {
+std::vector<std::string> Recorder::stop() {
   stop_ = true;
   {
     const std::lock_guard lock(wish_mutex_);
@@ -81,14 +85,33 @@ void Recorder::stop() {
   }
   wished_.notify_all();
   if (drainer_.joinable()) drainer_.join();
-  if (writer_.joinable()) writer_.join();
-  std::unique_ptr<RecordStream> running;
   {
     const std::lock_guard lock(mutex_);
     drain();
     end_stream(true);
-    running = std::move(stream_);
-    if (running == nullptr) running = std::move(ended_stream_);
+  }
+  std::vector<std::string> stuck = wait_for_files();
+  if (!stuck.empty()) return stuck;
+  if (writer_.joinable()) writer_.join();
+  ending_.clear();
+  return stuck;
+}
+
+// Until the threads that write have ended, or nothing of what they write has arrived for a while.
+std::vector<std::string> Recorder::wait_for_files() {
+  std::uint64_t seen = written_, since = now_ns();
+  while (true) {
+    std::vector<std::string> left;
+    for (const auto& stream : ending_)
+      if (!stream->finished()) left.push_back(stream->path());
+    {
+      const std::lock_guard lock(wish_mutex_);
+      if (writer_runs_) left.push_back(writing_path_);
+    }
+    if (left.empty()) return left;
+    if (const std::uint64_t before = std::exchange(seen, written_.load()); seen != before) since = now_ns();
+    if (static_cast<double>(now_ns() - since) > 1e9 * kPatience_s) return left;
+    sleep_for(kPollNs);
   }
 }
 
@@ -96,11 +119,11 @@ void Recorder::stop() {
 
 void Recorder::begin(v1::RecordHeader header, std::shared_ptr<const FoxgloveScene> drawing) {
   BlackBox ring(recording() ? options_.stream_bytes : 0);  // these two cost milliseconds, and so come before the lock
-  std::unique_ptr<RecordStream> before;
+  std::vector<std::unique_ptr<RecordStream>> before;
   const std::lock_guard lock(mutex_);
   drain();  // what is still of the old scene goes with it
   begin_epoch(header.scene_epoch());
-  before = std::move(ended_stream_);
+  before = take_finished();
   step_ = header.step_s();
   const std::uint32_t every =
       state_every(options_.memory_bytes, options_.seconds, static_cast<std::size_t>(header.bodies_size()),
@@ -174,7 +197,7 @@ void Recorder::drain() {
   if (lost) keep_row(gap);
   drain_rows();
   if (lost) keep_row(gap);
-  while (feed_.states.begin_read() != nullptr) {
+  while (!feed_.states.front().empty()) {
     drain_rows();  // of a tick they come before its state: here, too
     take_states(~std::uint64_t{0}, 1);
   }
@@ -189,6 +212,7 @@ void Recorder::drain() {
     if (stream_ != nullptr) kept_all = stream_->ring().append(kind, time_, {bytes}) && kept_all;
     if (!kept_all) waiting_lost_.add();
   }
+  if (stream_ != nullptr && ring_lock_.owns_lock()) stream_->note_overtaken();
   if (ring_lock_.owns_lock()) ring_lock_.unlock();
 }
 
@@ -205,10 +229,13 @@ void Recorder::drain_rows() {
 // At most so many, up to this beat.
 void Recorder::take_states(std::uint64_t beat, int count) {
   for (; count > 0; --count) {
-    const StateSlot* slot = feed_.states.begin_read();
-    if (slot == nullptr || slot->frame.beat > beat) return;
-    if (slot->frame.epoch == epoch_) take_state(*slot);
-    feed_.states.release();
+    const Bytes state = feed_.states.front();
+    if (state.empty()) return;
+    StateFrame frame;
+    std::memcpy(&frame, state.data(), sizeof frame);
+    if (frame.beat > beat) return;
+    if (frame.epoch == epoch_) take_state(frame, state);
+    feed_.states.pop();
   }
 }
 
@@ -225,18 +252,19 @@ void Recorder::keep_row(const RecordRow& row) {
   if (stream_ != nullptr) append_row(stream_->ring(), time_, row);
 }
 
-void Recorder::take_state(const StateSlot& slot) {
-  const std::uint64_t tick = slot.frame.tick;
+void Recorder::take_state(const StateFrame& frame, Bytes state) {
+  const std::uint64_t tick = frame.tick;
   if (tick > last_tick_) time_ += step_ * static_cast<double>(std::min<std::uint64_t>(tick - last_tick_, 1000));
   last_tick_ = tick;
-  const bool last = (slot.frame.status_bits & kStatusFault) != 0;
-  if (options_.seconds > 0 && (tick % box_every_ == 0 || last)) append_state(box_, time_, slot);
-  if (stream_ != nullptr && (tick % stream_every_ == 0 || last)) append_state(stream_->ring(), time_, slot);
+  const bool last = (frame.status_bits & kStatusFault) != 0;
+  if (options_.seconds > 0 && (tick % box_every_ == 0 || last)) append_state(box_, time_, state);
+  if (stream_ != nullptr && (tick % stream_every_ == 0 || last)) append_state(stream_->ring(), time_, state);
 }
 
 void Recorder::drain_loop() {
   pthread_setname_np(pthread_self(), "tactus-recorder");
   set_helper_priority(0);
+  ask_for_a_larger_share();
   int avoided = avoid_cpu_;
   [[maybe_unused]] Rights rights = ask_for_helper_rights(options_.priority, avoided);
   while (!stop_) {
@@ -282,7 +310,7 @@ void Recorder::write_loop() {
   while (true) {
     wished_.wait(lock, [this] { return wish_ || stopping_ || (failed_ && !feed_.saved); });
     const bool fault = failed_ && !feed_.saved;
-    if (!wish_ && !fault) return;
+    if (!wish_ && !fault) break;
     const Wish wish = fault ? Wish{"fault", nullptr} : *std::exchange(wish_, std::nullopt);
     writing_ = true;
     lock.unlock();
@@ -292,8 +320,10 @@ void Recorder::write_loop() {
     if (wish.then) wish.then(saved);
     lock.lock();
     writing_ = false;
+    writing_path_.clear();
     if (fault) feed_.saved.store(true, std::memory_order_release);
   }
+  writer_runs_ = false;
 }
 
 // Between the tick's taking a new scene and net's telling which, there is none: that lasts milliseconds.
@@ -316,6 +346,8 @@ RecorderStatus Recorder::status() {
   out.rows_lost = rows_lost();
   out.state_every = feed_.state_every.load(std::memory_order_relaxed);
   out.files = files_;
+  out.written_bytes = written_;
+  out.overtaken_bytes = feed_.bytes_overtaken.load(std::memory_order_relaxed);
   if (stream_ != nullptr) {
     out.path = stream_->path();
     out.recorded_bytes = stream_->bytes();
@@ -338,6 +370,11 @@ Saved Recorder::write(const std::string& reason) {
   header.set_reason(reason);
   header.set_written_unix_ns(static_cast<std::uint64_t>(now));
   OutFile file;
+  file.count_into(&written_);
+  {
+    const std::lock_guard lock(wish_mutex_);
+    writing_path_ = "a black box in " + (options_.folder.empty() ? default_folder() : options_.folder);
+  }
   file.create(options_.folder.empty() ? default_folder() : options_.folder,
               file_stem(now / 1'000'000'000, header.scene_name(), reason), true);
   if (file.ok()) ++files_;

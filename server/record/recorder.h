@@ -33,7 +33,7 @@ struct RecordOptions {
   std::string record_folder;             // clients may have files made there; empty: nowhere
   double viewer_hz = 60;                 // frames for viewers that know Foxglove's schemas; 0: none
   double record_state_hz = 1000;         // states of a second of simulated time, where nobody asks otherwise
-  std::size_t stream_bytes = 16u << 20;  // what a recording may lag behind
+  std::size_t stream_bytes = 32u << 20;  // what a recording may lag behind
 };
 
 // $XDG_STATE_HOME/tactus/black-box, ~/.local/state/tactus/black-box, or a folder for temporary files.
@@ -52,11 +52,14 @@ struct RecorderStatus {
   // Of the recording that runs.
   std::string path;  // empty: none
   std::uint64_t recorded_bytes = 0, bytes_overtaken = 0;
+  std::uint64_t written_bytes = 0, overtaken_bytes = 0;  // since start, of all files
   std::uint32_t recorded_state_every = 1;
 };
 
 class Recorder {
  public:
+  static constexpr double kPatience_s = 5;  // for a disk that takes nothing, at the end
+
   Recorder(const RecordOptions& options, RecordFeed& feed);
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -65,7 +68,9 @@ class Recorder {
   // False: a thread could not be created. avoid_cpu: the tick's processor, -1: none.
   [[nodiscard]] bool start(int avoid);
   void avoid_cpu(int cpu) { avoid_cpu_ = cpu; }  // once it is known
-  void stop();                                   // what was asked for is written first
+  // What was asked for is written first, for as long as the disk takes it. Gives the files at which nothing more
+  // arrived for kPatience: threads are still writing them, and neither this nor what it uses may be destroyed any more.
+  [[nodiscard]] std::vector<std::string> stop();
 
   // --- Net's thread
   // A new scene (header: what it is, without reason and times). Before the first of it: at start, or when the tick has
@@ -94,9 +99,10 @@ class Recorder {
   std::function<void(const Saved&)> on_fault_saved;
 
  private:
-  static constexpr int kAllStates = 64;            // more than the ring has
+  static constexpr int kAllStates = 1 << 30;       // more than the belt holds
   static constexpr std::size_t kPiece = 1u << 18;  // copied out at once [bytes]
-  static constexpr std::size_t kWaiting = 8192;    // net's records
+  static constexpr std::size_t kWaiting = 32768;   // net's records
+  static constexpr std::size_t kEnding = 4;        // recordings that the disk has not taken yet
 
   struct Wish {
     Wish(std::string why, std::function<void(const Saved&)> what) : reason(std::move(why)), then(std::move(what)) {}
@@ -114,7 +120,7 @@ class Recorder {
   void drain_rows();
   void take_states(std::uint64_t beat, int count);
   void take_row(const RecordRow& row);
-  void take_state(const StateSlot& slot);
+  void take_state(const StateFrame& frame, Bytes state);
   void begin_epoch(std::uint32_t epoch);
   v1::RecordHeader header_of_box();
   [[nodiscard]] ViewerOptions viewers(std::uint32_t state_every) const;
@@ -130,6 +136,9 @@ class Recorder {
     std::uint32_t files = 0;
   };
   std::string begin_stream(std::unique_ptr<OutFile> file, BlackBox ring);
+  [[nodiscard]] std::string too_many_ending() const;
+  [[nodiscard]] std::vector<std::unique_ptr<RecordStream>> take_finished();
+  [[nodiscard]] std::vector<std::string> wait_for_files();
   void end_stream(bool for_good);
   void set_state_every();
   void end_after_fault();
@@ -154,7 +163,8 @@ class Recorder {
   std::uint32_t box_every_ = 1, stream_every_ = 1;               // ticks
   std::optional<Course> course_;                                 // a recording was asked for
   std::unique_ptr<OutFile> opened_;                              // its file, before the first scene
-  std::unique_ptr<RecordStream> stream_, ended_stream_;
+  std::unique_ptr<RecordStream> stream_;
+  std::vector<std::unique_ptr<RecordStream>> ending_;            // what came is still being written
   std::unique_lock<std::mutex> ring_lock_;                       // of stream_, during drain()
   std::uint64_t stream_rows_lost_ = 0, stream_states_lost_ = 0;  // before it
   std::function<void(const Saved&)> stopped_;
@@ -163,9 +173,11 @@ class Recorder {
   std::mutex wish_mutex_;
   std::condition_variable wished_;
   std::optional<Wish> wish_;
-  bool writing_ = false, stopping_ = false, failed_ = false;
+  bool writing_ = false, stopping_ = false, failed_ = false, writer_runs_ = false;
+  std::string writing_path_;
   std::uint64_t last_once_ns_ = 0;  // net's
   std::atomic<std::uint32_t> files_{0};
+  std::atomic<std::uint64_t> written_{0};  // bytes of all files
   std::atomic<bool> stop_{false};
   std::atomic<int> avoid_cpu_{-1};
   std::thread drainer_, writer_;

@@ -21,10 +21,11 @@ std::string numbered(const std::string& path, std::uint32_t number) {
 
 std::string Recorder::start_recording(const std::string& path, const std::string& reason, double state_hz) {
   BlackBox ring(options_.stream_bytes);  // these two cost milliseconds, and so come before the lock
-  std::unique_ptr<RecordStream> before;
+  std::vector<std::unique_ptr<RecordStream>> before;
   const std::lock_guard lock(mutex_);
-  before = std::move(ended_stream_);
+  before = take_finished();
   if (course_) return "a recording runs already, to " + (stream_ != nullptr ? stream_->path() : course_->path);
+  if (const std::string problem = too_many_ending(); !problem.empty()) return problem;
   drain();
   auto file = std::make_unique<OutFile>();
   if (path.empty()) {
@@ -45,10 +46,16 @@ std::string Recorder::start_recording(const std::string& path, const std::string
   return problem;
 }
 
+std::string Recorder::too_many_ending() const {
+  if (ending_.size() < kEnding) return "";
+  return ending_.front()->path() + ": the disk has not taken it yet, nor those after it";
+}
+
 // file: null for a later file of the recording.
 std::string Recorder::begin_stream(std::unique_ptr<OutFile> file, BlackBox ring) {
   if (stream_ != nullptr) return "";
   if (file == nullptr) {
+    if (const std::string problem = too_many_ending(); !problem.empty()) return problem;
     file = std::make_unique<OutFile>();
     file->create(numbered(course_->path, ++course_->files));
     if (!file->ok()) return file->error();
@@ -58,10 +65,11 @@ std::string Recorder::begin_stream(std::unique_ptr<OutFile> file, BlackBox ring)
   header.set_reason(course_->reason);
   header.set_written_unix_ns(static_cast<std::uint64_t>(unix_ns()));
   header.set_state_every(stream_every_);
+  file->count_into(&written_);
   stream_rows_lost_ = rows_lost();
   stream_states_lost_ = feed_.states_lost.read();
   stream_ = std::make_unique<RecordStream>(std::move(file), header, viewers(stream_every_), std::move(ring), time_,
-                                           [this](const Saved& saved) { recorded(saved); });
+                                           feed_.bytes_overtaken, [this](const Saved& saved) { recorded(saved); });
   if (stream_->start(avoid_cpu_)) return "";
   stream_.reset();
   return "the recording's thread could not be created: see ulimit -u and -v";
@@ -75,7 +83,7 @@ void Recorder::end_stream(bool for_good) {
   lost.set_rows_lost(rows_lost() - stream_rows_lost_);
   lost.set_states_lost(feed_.states_lost.read() - stream_states_lost_);
   stream_->end(lost);
-  ended_stream_ = std::move(stream_);
+  ending_.push_back(std::move(stream_));
   set_state_every();
 }
 
@@ -107,14 +115,24 @@ void Recorder::recorded(const Saved& saved) {
   if (then) then(saved);
 }
 
+// Destroyed after the lock.
+std::vector<std::unique_ptr<RecordStream>> Recorder::take_finished() {
+  std::vector<std::unique_ptr<RecordStream>> out;
+  for (auto& stream : ending_)
+    if (stream->finished()) out.push_back(std::move(stream));
+  std::erase(ending_, nullptr);
+  return out;
+}
+
 // The tick is no more: what came before that stands in the file when this returns.
 void Recorder::end_after_fault() {
-  std::unique_ptr<RecordStream> ended;
+  std::vector<std::unique_ptr<RecordStream>> ended;
   {
     const std::lock_guard lock(mutex_);
     drain();
     end_stream(true);
-    ended = std::move(ended_stream_);
+    ended = std::move(ending_);
+    ending_.clear();
   }
 }
 

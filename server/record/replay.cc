@@ -22,8 +22,11 @@ std::string to_string(const Difference& d) {
   return out + text;
 }
 
-Replay::Replay(Tape& tape, World& world)
-    : tape_(tape), world_(world), slow_(static_cast<std::uint32_t>(world.model().bodies.size()), kContacts) {
+Replay::Replay(Tape& tape, World& world, std::uint64_t ahead)
+    : tape_(tape),
+      world_(world),
+      ahead_(ahead),
+      slow_(static_cast<std::uint32_t>(world.model().bodies.size()), kContacts) {
   for (Seen& seen : seen_) seen.columns.resize(13 * world.model().bodies.size());
 }
 
@@ -124,6 +127,8 @@ bool Replay::begin(const v1::Keyframe& first) {
 // --- Running
 
 void Replay::run_to(std::uint64_t tick) {
+  if (tick > world_.state().tick && tick - world_.state().tick > ahead_)
+    return cannot("a record of tick " + std::to_string(tick) + " follows tick " + std::to_string(world_.state().tick));
   while (!done_ && world_.state().tick < tick) step();
 }
 

@@ -39,8 +39,9 @@ struct ReplayReport {
 
 class Replay {
  public:
-  // The world that the header describes: replay_world().
-  Replay(Tape& tape, World& world);
+  static constexpr std::uint64_t kAhead = 10'000'000;  // ticks; a recording has a whole state a second
+  // The world that the header describes: replay_world(). ahead: a record that lies further ahead belongs to no run.
+  Replay(Tape& tape, World& world, std::uint64_t ahead = kAhead);
   ~Replay();
   // Runs on until this tick is reached or passed, all of it with the largest number. False: it has ended.
   bool run(std::uint64_t until);
@@ -79,6 +80,7 @@ class Replay {
 
   Tape& tape_;
   World& world_;
+  const std::uint64_t ahead_;
   SlowTicker slow_;
   std::unique_ptr<SlowSolver> solver_;
   ReplayReport report_;

@@ -20,6 +20,10 @@ bool same_bits(double a, double b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
+std::uint64_t before(std::uint64_t tick) {
+  return tick == 0 ? 0 : tick - 1;
+}
+
 // The keys of the settings that size a world, as they stand in a header's config.
 struct LimitKey {
   const char* name;
@@ -73,7 +77,7 @@ std::unique_ptr<World> replay_world(const v1::RecordHeader& header) {
 // --- What acted
 
 void Replay::take(const v1::AppliedWrench& w) {
-  run_to(w.tick() - 1);
+  run_to(before(w.tick()));
   if (done_) return;
   if (w.wrench_size() != 6 || w.body_id() >= world_.model().bodies.size()) return cannot("a wrench on no body");
   SpatialForce F;
@@ -84,7 +88,7 @@ void Replay::take(const v1::AppliedWrench& w) {
 }
 
 void Replay::take(const v1::JointInput& in) {
-  run_to(in.tick() - 1);
+  run_to(before(in.tick()));
   if (done_) return;
   ++report_.inputs;
   const bool of_joint = in.kind() != v1::JointInput::RECOVER && in.kind() != v1::JointInput::TIME;
@@ -187,11 +191,11 @@ void Replay::take(const v1::Keyframe& keyframe) {
 void Replay::take(const v1::TickMark& mark) {
   switch (mark.kind()) {
     case v1::TickMark::BEGUN:
-      run_to(mark.tick() - 1);
+      run_to(before(mark.tick()));
       begin_here_ = true;
       return;
     case v1::TickMark::ADOPTED:
-      run_to(mark.tick() - 1);
+      run_to(before(mark.tick()));
       adopt_here_ = true;
       begin_next_ = mark.ok();
       ++report_.adoptions;

@@ -70,6 +70,7 @@ struct Echo {
 struct LinkCounters {
   std::uint64_t commands_received = 0, commands_applied = 0, commands_refused = 0;
   std::uint64_t packets_sent = 0, packets_dropped = 0;
+  std::uint32_t packets_lost = 0;                      // as the client says, in commands and heartbeats
   std::array<std::uint64_t, kVerdictCodes> by_code{};  // every verdict given
 };
 

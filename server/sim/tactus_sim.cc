@@ -38,7 +38,8 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("scene", a.scene,
                  "scene file (TOML; the schema is config/README.md), or a robot (.urdf): it stands on a floor")
       ->type_name("SCENE");
-  app.add_option("--model", a.model, "contact model: penalty, deepest, ... (default: the scene's)")->type_name("NAME");
+  app.add_option("--model", a.model, "contact model: penalty, deepest, lcp, st, ap, lnc or peg (default: the scene's)")
+      ->type_name("NAME");
   app.add_option("--seconds", a.seconds, "simulated time [s] (default: the scene's duration_s)")
       ->type_name("S")
       ->check(positive);

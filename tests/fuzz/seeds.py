@@ -89,6 +89,33 @@ def record_seeds(folder):
     write(folder, "record", "chunk", chunk)
 
 
+def replay_seeds(folder):
+    """Records as a run leaves them: commands, rows of joints, marks of what was done, states; and each kind alone."""
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Record
+
+    mark = Record.DESCRIPTOR.fields_by_name["mark"].message_type
+    kinds = {v.name: v.number for v in mark.fields_by_name["kind"].enum_type.values}
+    records = [Record(wrench={"tick": 1, "body_id": 1, "wrench": [1, 0, 0, 0, 0, 0]}), Record(hash={"tick": 3, "hash": 5}),
+               Record(joint_input={"tick": 1, "kind": 1, "joint_id": 0, "mode": 1, "value": 1, "ticks": 5}), Record(state={"tick": 2, "scene_epoch": 7}),
+               Record(joint={"tick": 2, "joint_id": 0, "mode": 1, "value": 1}), Record(operation={"tick": 2, "ticket": 4, "what": "set_parameter", "text": "alpha=0.2"})]  # fmt: skip
+    for name, number in kinds.items():
+        for what in ("", "reset", "restore", "snapshot", "set_parameter"):
+            if what and name != "OPERATION":
+                continue
+            for model, ticks in (("penalty", 0), ("st", 10), ("lcp", 0)):
+                records.append(Record(mark={"kind": number, "tick": 2, "ok": True, "what": what, "ticket": 4, "model": model, "slow_ticks": ticks}))
+    piece = lambda r: len(r.SerializeToString()).to_bytes(2, "little") + r.SerializeToString()  # noqa: E731
+    for i, record in enumerate(records):
+        for first in (1, 3):
+            write(folder, "replay", f"alone-{i}-{first}", bytes([first]) + piece(record))
+    for i in range(0, len(records), 4):
+        write(folder, "replay", f"some-{i}", b"\1" + b"".join(map(piece, records[i:] + records[:i])))
+    keyframe = Record(keyframe={"tick": 3, "state": bytes(200), "ticket": 4, "solver": {"model": "st", "slow_ticks": 10, "begun": True, "asked": bytes(80)}})
+    write(folder, "replay", "keyframe", b"\0" + piece(keyframe))
+    write(folder, "replay", "keyframe-restored", b"\1" + piece(records[-1]) + piece(keyframe))
+
+
 def foxglove_seeds(folder):
     """What a viewer sends, alone and as a conversation; the server's part of it."""
     sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
@@ -144,6 +171,7 @@ def main():
     golden_seeds(folder)
     request_seeds(folder)
     record_seeds(folder)
+    replay_seeds(folder)
     foxglove_seeds(folder)
     scene_seeds(folder)
     web_seeds(folder)

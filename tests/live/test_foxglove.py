@@ -1,12 +1,16 @@
 """tactusd as Foxglove and Lichtblick see it: the public client (npm) decodes every channel; frames, arrows and numbers are those of the world."""
 import json
+import re
 import struct
 import subprocess
+import threading
 import time
 
 import pytest
 from conftest import REPOSITORY, assert_still_ticking, counts, eventually
 from websocket import TEXT, Closed, WebSocket
+
+import tactus
 
 SKIPPED = 77
 
@@ -103,6 +107,53 @@ def test_a_server_with_a_token_lets_foxglove_in_only_when_told_to(make_server, t
     assert "403" in look(make_server("--config", tmp_path / "off.toml").start(), status=1)["error"]
 
 
+def single(x):
+    """As viewers are sent it."""
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+@pytest.mark.parametrize("protocol", ["foxglove.websocket.v1", "foxglove.sdk.v1"])
+def test_either_sub_protocol_alone_will_do(make_server, protocol):
+    seen = look(make_server().start(), "--protocol", protocol)
+    assert seen["protocol"] == protocol and seen["channels"]["/tf"]["messages"] > 10
+
+
+def test_joints_are_those_of_the_state(make_server):
+    """Of an arm that stands paused amid a motion, so that both are of one tick."""
+    server = shipped(make_server, "arm7")
+    with server.connect(name="owner") as client:
+        robot = client.scene.robots["arm"]
+        client.subscribe(joints=["arm"])
+        with client.claim(robot.channel):
+            for _ in range(100):
+                client.command_robot("arm", effort=[3.0] * len(robot.joints))
+                time.sleep(0.003)
+            client.pause()
+        seen = look(server, seconds=2)
+        state = client.latest()
+    last = {j["name"]: j for j in seen["channels"]["/joints"]["last"]["joints"]}
+    assert [j.name for j in robot.joints] == list(last) and len(last) == 7
+    arm = state.robot("arm")
+    for i, joint in enumerate(robot.joints):
+        assert (last[joint.name]["position"], last[joint.name]["velocity"]) == (single(arm.q[i]), single(arm.dq[i]))
+    assert any(abs(v) > 1e-3 for v in arm.dq)  # it was moving
+
+
+def test_in_lockstep_the_viewers_clock_is_the_simulations(make_server):
+    server = make_server("--lockstep").start()
+    with server.connect(name="stepper") as client, client.lockstep() as lockstep:
+        stepping = threading.Thread(target=lambda: [(lockstep.step(10), time.sleep(0.01)) for _ in range(150)])
+        stepping.start()
+        moving = look(server, seconds=3)
+        stepping.join()
+        stands = look(server, seconds=2)
+        end_ns = 1e9 * client.latest().sim_time_s
+    assert moving["times_in_order"] and moving["times"] > 10
+    assert 0 < moving["last_time"] <= end_ns == pytest.approx(1.5e9)
+    # Nobody steps: a viewer that comes is told the time at which it stands, and no other.
+    assert stands["times_in_order"] and stands["last_time"] == pytest.approx(end_ns, abs=1)
+
+
 class Raw(WebSocket):
     def __init__(self, port):
         super().__init__(port, protocol="foxglove.sdk.v1")
@@ -143,9 +194,48 @@ def test_a_viewer_that_subscribes_to_everything_and_never_reads_is_cut_off(make_
         viewer.receive(), viewer.receive()
         viewer.tell({"op": "subscribe", "subscriptions": [{"id": i, "channelId": i} for i in range(1, 8)]})
         assert eventually(lambda: counts(other.statistics().refused_by_reason).get("web_slow", 0) >= 1, timeout_s=60)
+        viewer.socket.setsockopt(1, 8, 4 << 20)
+        with pytest.raises(Closed) as closed:  # and when it reads at last, it learns why
+            while True:
+                viewer.receive()
+        assert closed.value.code == 1008 and "took nothing for 2 s" in closed.value.reason
         assert eventually(lambda: not any(c.name.startswith("foxglove") for c in other.statistics().clients), timeout_s=4)
         before = other.statistics().tick
         assert eventually(lambda: other.statistics().tick > before + 100)
+
+
+def test_a_viewer_that_reads_slowly_gets_everything_that_happens_once(make_server):
+    """Subscribed to all of a pile, at 200 kB/s: frames are left out, events are not, and come in their order."""
+    server = shipped(make_server, "pile")
+    with Raw(server.web_port) as viewer, server.connect(name="other") as other:
+        viewer.socket.setsockopt(1, 8, 4096)  # SOL_SOCKET, SO_RCVBUF
+        channels = {}
+        while not channels:
+            message = json.loads(viewer.receive())
+            if message["op"] == "advertise":
+                channels = {c["topic"]: c["id"] for c in message["channels"]}
+        viewer.tell({"op": "subscribe", "subscriptions": [{"id": i, "channelId": i} for i in channels.values()]})
+        asked, end, told, frames, got, taken = 0, time.monotonic() + 60, [], 0, 0, time.monotonic()
+        while len(told) < 60 and time.monotonic() < end:
+            if asked < 60 and time.monotonic() > taken + 0.1 * asked:
+                (other.pause if asked % 2 == 0 else other.resume)()
+                asked += 1
+            try:
+                message = viewer.receive()
+            except (Closed, OSError) as why:
+                pytest.fail(f"{why} after {len(told)} events: {counts(other.statistics().refused_by_reason)} {server.log()[-500:]}")
+            got += len(message)
+            if message[:1] == b"\x01":
+                subscription = struct.unpack("<I", message[1:5])[0]
+                frames += subscription == channels["/tf"]
+                if subscription == channels["/log"]:
+                    told += re.findall(rb"PAUSED|RESUMED", message)
+            time.sleep(max(0.0, taken + got / 200e3 - time.monotonic()))
+        took = time.monotonic() - taken
+        replaced = next(c.packets_dropped for c in other.statistics().clients if c.name.startswith("foxglove"))
+        assert_still_ticking(other)
+    assert told == [b"PAUSED", b"RESUMED"] * 30
+    assert frames < 0.9 * 60 * took and replaced > 0, (frames, took)  # it was too slow for all
 
 
 def test_frames_have_the_protocols_layout(server):

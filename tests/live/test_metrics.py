@@ -91,6 +91,33 @@ def test_counters_only_grow_and_the_dashboard_asks_for_what_is_there(make_server
     assert not missing, f"the dashboard asks for what no scrape gives: {missing}"
 
 
+def test_the_loss_of_each_client_is_its_own(make_server):
+    """A quarter of the datagrams of one commander, each way; none of another's, nor of one who only looks."""
+    server = make_server().start()
+    with server.connect(name="lossy") as lossy, server.connect(name="sound") as sound, server.connect(name="viewer") as viewer:
+        lossy.set_link_faults(up={"loss": 0.25}, down={"loss": 0.25}, seed=3)
+        viewer.subscribe()
+        sound.subscribe(), lossy.subscribe()
+        with lossy.claim("block"), sound.claim("ball"):
+
+            def seen():
+                for _ in range(300):
+                    lossy.push("block", (1, 0, 0)), sound.push("ball", (1, 0, 0))
+                    time.sleep(0.002)
+                families = scrape(server)
+                ready = "tactus_packets_sent" in families and [s for s in families["tactus_packets_sent"].samples if s.labels["client"] == "lossy" and s.value > 2000]
+                return families if ready and "tactus_link_loss_ratio" in families else None
+
+            families = eventually(seen, timeout_s=60)
+    for direction in ("up", "down"):
+        loss = {who: value(families, "tactus_link_loss_ratio", client=who, direction=direction) for who in ("lossy", "sound")}
+        assert loss["lossy"] == pytest.approx(0.25, abs=0.08), (direction, loss)
+        assert loss["sound"] < 0.02, (direction, loss)
+    sent, lost = (value(families, f"tactus_packets_{name}", "_total", client="lossy") for name in ("sent", "lost"))
+    assert lost / (sent + lost) == pytest.approx(0.25, abs=0.08)  # what a link with faults loses was not sent
+    assert value(families, "tactus_packets_lost", "_total", client="viewer") < 0.02 * sent
+
+
 def test_a_world_that_was_paused_is_well(make_server):
     server = make_server().start()
     assert eventually(lambda: health(server)[0] == 200, timeout_s=20)

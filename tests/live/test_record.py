@@ -1,7 +1,9 @@
 """Recordings of a whole run: read by the format's own public reader, cut, changed, and re-executed to the same bits."""
 import json
+import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import threading
@@ -9,6 +11,7 @@ import time
 
 import pytest
 from conftest import REPOSITORY, SCENE, eventually, require_program
+from websocket import get
 
 import tactus
 
@@ -32,6 +35,12 @@ def publicly_read(run_program, *paths, recover=False):
     out = [json.loads(line) for line in done.stdout.splitlines()]
     assert all(file["ok"] for file in out), [file["error"] for file in out]
     return out
+
+
+def counters(server, *names):
+    """Numbers of one scrape of /metrics."""
+    _, body = get(server.web_port, "/metrics")
+    return [float(re.search(rf"^{name} (\S+)$", body.decode(), re.MULTILINE)[1]) for name in names]
 
 
 def command_at_random(client, bodies, seconds, seed=1):
@@ -313,3 +322,123 @@ def test_a_recording_opens_in_any_viewer_that_knows_foxgloves_schemas(make_serve
     assert server.terminate() == 0
     (read,) = publicly_read(run_program, without)
     assert not any(topic.startswith("/") for topic in read["counts"])
+
+
+@pytest.mark.parametrize("model", ["penalty", "st"])
+def test_a_recording_in_free_run_begins_with_the_first_tick(make_server, run_program, tmp_path, model):
+    path = tmp_path / "run.mcap"
+    server = make_server("--record", path, "--model", model).start()
+    time.sleep(0.5)
+    assert server.terminate() == 0
+    recording = tactus.record.read(path)
+    assert [s.tick for s in recording.states[:100]] == list(range(1, 101))
+    result = replayed(run_program, path)
+    assert result["identical"] and result["first_tick"] == 0 and result["states"] == len(recording.states), result
+
+
+class Pipe:
+    """A sink of a recording that takes nothing until it is told to: then all goes into a file."""
+
+    def __init__(self, folder):
+        self.path, self.copy = folder / "pipe", folder / "copy.mcap"
+        os.mkfifo(self.path)
+        self.reader = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def drain(self):
+        os.set_blocking(self.reader, True)
+
+        def read_all():
+            with self.copy.open("wb") as out:
+                while data := os.read(self.reader, 1 << 16):
+                    out.write(data)
+
+        self.thread = threading.Thread(target=read_all)
+        self.thread.start()
+
+
+def overtaken(make_server, tmp_path):
+    """A server that records a pile into a pipe, when the recording is known to have lost something."""
+    (tmp_path / "server.toml").write_text("[record]\nring_bytes = 1048576\n")
+    pipe = Pipe(tmp_path)
+    server = make_server("--record", pipe.path, "--config", tmp_path / "server.toml", "--set", "n=30", scene=PILE).start()
+    return pipe, server
+
+
+def test_a_recorder_that_is_overtaken_says_so_and_the_loop_goes_on(make_server, run_program, tmp_path):
+    """The bit in the state, the event, the counter of /metrics, the file's last words, the replay: each says it."""
+    pipe, server = overtaken(make_server, tmp_path)
+    with server.connect(name="commander") as client:
+        bits = []
+        pushing = threading.Thread(target=command_at_random, args=(client, [b.name for b in client.scene if b.mode == "free"][-4:], 8.0))
+        pushing.start()
+        with server.connect(name="watcher") as watcher:
+            before = watcher.statistics()
+            event = watcher.wait_event("RECORD_LOST", timeout_s=60)
+            assert str(pipe.path) in event.text and not re.search(r"\b0 bytes", event.text)
+            assert eventually(lambda: bits.append(watcher.latest().status) or any(b & tactus.Status.RECORD_LOST for b in bits), 30)
+            statistics = watcher.statistics()
+            assert statistics.recording.bytes_overtaken > 0 and statistics.black_box.bytes_overtaken >= statistics.recording.bytes_overtaken
+            assert statistics.black_box.states_lost == statistics.black_box.rows_lost == 0  # the recorder itself kept up
+            assert eventually(lambda: counters(server, "tactus_recorder_overtaken_bytes_total")[0] > 0)
+            # The loop: every beat had its tick, commands were applied.
+            beats, ticks = counters(server, "tactus_beats_total", "tactus_ticks_total")
+            assert abs(beats - ticks) <= 3  # while it was read
+            assert statistics.tick > before.tick + 500
+            assert sum(c.commands_applied for c in statistics.clients) > 100
+        pipe.drain()
+        pushing.join()
+        assert eventually(lambda: counters(server, "tactus_recorder_written_bytes_total")[0] > 1e6)
+    assert server.terminate() == 0
+    pipe.thread.join()
+    assert "the recorder or the disk was too slow" in server.log() and "which says where" in server.log()
+    recording = tactus.record.read(pipe.copy)
+    assert recording.damage is None and recording.end.bytes_overtaken > 0
+    result = replayed(run_program, pipe.copy)
+    assert result["gaps"] >= 1 and result["difference"] is None and result["states"] > 1000, result
+    assert "rows are missing at" in result["stderr"]
+
+
+def test_a_disk_that_never_answers_does_not_hold_the_end(make_server, tmp_path):
+    """Its threads are left behind, and said to be; what it has taken can be read."""
+    pipe, server = overtaken(make_server, tmp_path)
+    with server.connect() as client:
+        assert client.wait_event("RECORD_LOST", timeout_s=60)
+    began = time.monotonic()
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(timeout=30) == 1
+    assert time.monotonic() - began > 4
+    assert str(pipe.path) in server.log() and "has taken nothing for 5 s" in server.log()
+    pipe.drain()
+    pipe.thread.join()
+    recording = tactus.record.read(pipe.copy)  # 64 KiB: the header and the first keyframe
+    assert "cut off" in recording.damage and recording.header.scene_name == "live"
+
+
+def test_a_pipe_that_nobody_reads_is_refused(make_server, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    code, said = make_server("--record", tmp_path / "pipe").run_to_end()
+    assert code == 1 and "a pipe that nobody reads" in said
+
+
+OTHER_BUILDS = [p for p in os.environ.get("TACTUS_OTHER_SIMS", "").split(":") if p] or sorted(
+    str(p) for p in (REPOSITORY / "build").glob("*/bin/tactus-sim") if p.parent.parent.name != "release")  # fmt: skip
+
+
+def test_another_build_says_that_it_is_one_and_where_it_first_differs(make_server, run_program, tmp_path):
+    """Programs of other compilers and levels of optimisation, where they have been built (.ci/run bits)."""
+    if not OTHER_BUILDS:
+        pytest.skip("there is no other build: .ci/run bits makes some")
+    path = tmp_path / "run.mcap"
+    server = make_server("--record", path, "--set", "n=12", scene=PILE).start()
+    with server.connect(name="commander") as client:
+        command_at_random(client, [b.name for b in client.scene if b.mode == "free"][-4:], 1.5)
+    assert server.terminate() == 0
+    for program in OTHER_BUILDS:
+        done = run_program(program, "--replay", path, timeout=600)
+        result = json.loads(done.stdout)
+        assert result["build"] not in result["recorded_by"]
+        assert "recorded by another build" in done.stderr and result["build"] in done.stderr
+        assert done.returncode == (0 if result["identical"] else 1)
+        if not result["identical"]:
+            assert re.match(r"tick \d+: (body|joint|the state)", result["difference"]) and "first difference at tick" in done.stderr
+        print(f"{result['build']}: identical {result['identical']}, {result['difference']}")

@@ -147,7 +147,7 @@ def test_snapshot_and_reset_under_a_slow_model(slow_server):
         assert lockstep.state_hash() == there
 
 
-@pytest.mark.parametrize("model", ["st", "ap"])
+@pytest.mark.parametrize("model", ["lcp", "st", "ap", "lnc", "peg"])
 def test_time_steppers_take_over_and_hand_back(make_server, model):
     """By the defaults: 100 Hz. What stands keeps standing, and each change has its answer."""
     with make_server().start().connect() as client:
@@ -196,6 +196,42 @@ def test_contacts_without_forces_are_counted_on_the_wire(make_server):
         assert told[0] == 0 and max(told) == 1
         assert client.statistics().solver.inconsistent >= 1
         assert client.statistics().solver.failures == 0
+
+
+TOWER = """title = "Live test: a tower that no exact method has memory for"
+step_s = 0.001
+model = "st"
+
+[[body]]
+name = "floor"
+mode = "fixed"
+[[body.shape]]
+kind = "half_space"
+
+[[generate]]
+kind = "stack"
+name = "cube"
+count = 24
+size_m = [0.2, 0.2, 0.2]
+mass_kg = 1
+"""
+
+
+def test_what_a_solver_cannot_do_is_told(make_server, tmp_path):
+    """Limits that fit only a small island: the step is swept, and the stream and the statistics say that it fell back and that it failed. The tower stands
+    all the same: a step that is not solved is not left out."""
+    config = tmp_path / "small.toml"
+    config.write_text("[limits]\nproblem_rows = 64\npivot_rows = 16\n")
+    with make_server("--config", config, "--lockstep", scene=TOWER).start().connect() as client, client.lockstep() as lockstep:
+        states = [lockstep.step() for _ in range(60)]
+        assert states[0].solver_fallbacks == 0 and states[0].solver_failures == 0  # none is adopted yet
+        assert max(s.solver_fallbacks for s in states) == 1
+        assert max(s.solver_failures for s in states) == 1
+        counted = client.statistics().solver
+        assert counted.fallbacks >= 4 and counted.failures >= 4
+        assert states[-1]["cube_23"].p_WB[2] == pytest.approx(23.5 * 0.2, abs=5e-3)
+        client.set_model("penalty")
+        assert lockstep.step().solver_failures == 0
 
 
 ARM = f"""title = "Live test: an arm that nothing pulls at"

@@ -192,16 +192,20 @@ Row table_1(const PegMethod& method) {
 
 TEST_CASE("PEG Table 1: impulses per manifold, overlap, impulses off the surface, measured for all models") {
   auto csv = test::open_csv("peg_table1.csv", "model,impulses_per_manifold,overlap_m,off_surface_m");
-  Row st, ap, lnc, peg;
+  Row pm, st, nearest, ap, lnc, printed, peg;
   for (const PegMethod& method : test::kPegMethods) {
     const Row row = table_1(method);
     csv << method.name << ',' << row.impulses << ',' << row.overlap << ',' << row.off_surface << '\n';
     MESSAGE(std::string(method.name) << ": impulses " << row.impulses << ", overlap " << row.overlap
                                      << " m, off the surface " << row.off_surface << " m");
-    if (method.name == std::string("ST")) st = row;
-    if (method.name == std::string("AP")) ap = row;
-    if (method.name == std::string("LNC")) lnc = row;
-    if (method.name == std::string("PEG")) peg = row;
+    struct {
+      const char* name;
+      Row& row;
+    } const rows[] = {{"PM", pm},   {"ST", st},   {"st", nearest},          {"AP", ap},
+                      {"LNC", lnc}, {"PEG", peg}, {"PEG printed", printed}};
+    for (const auto& r : rows) {
+      if (method.name == std::string(r.name)) r.row = row;
+    }
   }
   CHECK(peg.impulses == 1);
   CHECK(lnc.impulses == 1);
@@ -212,6 +216,20 @@ TEST_CASE("PEG Table 1: impulses per manifold, overlap, impulses off the surface
   CHECK(lnc.overlap > 10 * reasonable);
   CHECK(peg.off_surface < reasonable);
   CHECK(ap.off_surface > 5 * reasonable);
+  CHECK(ap.overlap <= 1e-9);
+  // PM pushes only what is already inside: by up to the travel of a step, and at one place.
+  CHECK(pm.impulses == 1);
+  CHECK(pm.overlap > reasonable);
+  CHECK(pm.overlap < 2 * 0.6 * 0.02);
+  // Half-spaces of features, and of nearest points alone, hold the corner before it is there.
+  CHECK(st.off_surface > reasonable);
+  CHECK(nearest.impulses == 1);
+  CHECK(nearest.overlap < reasonable);
+  CHECK(nearest.off_surface > reasonable);
+  // Where both forms are solved they are one.
+  CHECK(printed.impulses == 1);
+  CHECK(std::abs(printed.overlap - peg.overlap) < 1e-9);
+  CHECK(std::abs(printed.off_surface - peg.off_surface) < 1e-9);
 }
 
 }  // namespace tactus

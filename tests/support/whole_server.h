@@ -64,8 +64,9 @@ class WholeServer {
         loop_(tick_options(), link_, std::move(world_), 7),
         net(io_, options, link_, loop_, "") {
     spdlog::set_level(spdlog::level::off);
+    net.begin(*model_, "fuzz", 7, std::move(blank_));
     if (!loop_.start()) std::abort();
-    net.start(*model_, "fuzz", 7, std::move(blank_), true);
+    net.start(true);
     std::thread([this] { io_.run(); }).detach();
   }
 

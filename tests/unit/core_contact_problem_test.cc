@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <span>
+
 #include "core/contact/body_response.h"
+#include "core/contact/contact_solver.h"
 #include "core/dynamics/frame_jacobian.h"
 #include "tests/support/algebra.h"
 #include "tests/support/robots.h"
@@ -225,6 +229,79 @@ TEST_CASE("contact problem: A of n contacts with a robot of m dofs is formed in 
   }
   CHECK(numbers[1] == 2 * numbers[0]);
   CHECK(numbers[2] == 4 * numbers[0]);
+}
+
+namespace {
+
+// A ball of 2 kg in a vice of walls that move, with gravity: rows at its centre, so that A is 1/m everywhere.
+Bench vice(double mu, const Vec3& v, std::initializer_list<Vec3> normals, double closing) {
+  Scene scene(mu);
+  scene.set_gravity(Vec3(0, 0, -10));
+  scene.model->step = 0.01;
+  const BodyIndex ball = scene.add(make_sphere(0.1), 2, test::at(0, 0, 0), {Vec3::Zero(), v});
+  for (const Vec3& n : normals) {
+    scene.add(make_sphere(0.1), 1, {Quat::Identity(), -0.2 * n}, {Vec3::Zero(), closing * n}, 0, BodyMode::kinematic);
+  }
+  Bench bench(std::move(scene));
+  BodyIndex wall = ball;
+  for (const Vec3& n : normals) bench.touch(ball, ++wall, Vec3::Zero(), n);
+  return bench;
+}
+
+double residual_of(const ContactProblem& problem, std::span<const Vec3> p) {
+  ContactIslands islands(64, 16);
+  islands.split(problem);
+  std::vector<double> u(problem.half_size());
+  for (std::uint32_t i = 0; i < problem.count(); ++i) push(problem, problem.contact(i), p[i], u.data());
+  double worst = 0;
+  for (std::uint32_t k = 0; k < islands.count(); ++k) {
+    worst = std::max(worst, island_residual(problem, islands.island(k), FrictionDisc(0), p.data(), u.data()));
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("contact problem: the check of what a result means accepts the one that mechanics gives, and no other") {
+  const double mass = 2, h = 0.01, weight = mass * 10 * h, mu = 0.5;
+  for (const double slip : {0.0, 1.0}) {
+    Bench bench = vice(mu, Vec3(slip, 0, 0), {Vec3::UnitZ()}, 0);
+    ContactProblem problem(*bench.model, bench.limits);
+    bench.build(problem);
+    REQUIRE(problem.count() == 1);
+    // In the contact's own frame: friction against the slip, as much as there can be.
+    const Mat3 frame = ContactProblem::frame(Vec3::UnitZ(), false);
+    const Vec3 right = frame.transpose() * Vec3(slip > 0 ? -mu * weight : 0, 0, weight);
+    const auto judged = [&](const Vec3& p) { return residual_of(problem, std::span(&p, 1)); };
+    CHECK(judged(right) <= 1e-13);
+    CHECK(judged(Vec3::Zero()) > 0.05);             // falls through
+    CHECK(judged(1.00001 * right) > 1e-6);          // pushes what leaves
+    CHECK(judged(0.99999 * right) > 1e-6);          // lets it in
+    CHECK(judged(-right) > 0.05);                   // pulls
+    const Vec3 along = frame.transpose() * Vec3(0.01 * weight, 0, 0), across = frame.transpose() * Vec3(0, 0.01 * weight, 0);
+    CHECK(judged(right + along) > 1e-4);            // friction too small, or none that is asked for
+    CHECK(judged(right - along) > 1e-4);            // beyond the cone, or sets in motion
+    CHECK(judged(right + across) > 1e-4);           // not against the slip
+    CHECK(std::isinf(judged(Vec3(std::nan(""), 0, 0))));
+  }
+}
+
+TEST_CASE("contact problem: what cannot be is no solution, however hard the contacts press against each other") {
+  Bench bench = vice(0, Vec3::Zero(), {Vec3::UnitX(), -Vec3::UnitX()}, 0.5);
+  ContactProblem problem(*bench.model, bench.limits);
+  bench.build(problem);
+  REQUIRE(problem.count() == 2);
+  for (const double size : {1.0, 1e3, 1e6, 1e9, 1e12}) {
+    const Vec3 p[2] = {Vec3(size, 0, 0), Vec3(size, 0, 0)};  // the ball stays, both walls go through it
+    CHECK(residual_of(problem, p) > 1e-7);
+  }
+  ContactSolver solver(*bench.model, bench.limits);
+  std::vector<Vec3> p(2, Vec3::Zero());
+  std::vector<double> u(problem.half_size());
+  SolverWork work;
+  const SolverReport report = solver.solve(problem, 0, p.data(), u.data(), work);
+  CHECK(report.failures == 1);
+  CHECK(report.residual > 1e-9);
 }
 
 }  // namespace tactus

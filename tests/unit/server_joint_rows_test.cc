@@ -71,7 +71,7 @@ struct Bench {
   void step() {
     loop->grant_tick();
     while (link.states.begin_read() != nullptr) link.states.release();
-    while (link.record->states.begin_read() != nullptr) link.record->states.release();
+    while (!link.record->states.front().empty()) link.record->states.pop();
     Notice notice;
     while (link.notices.pop(notice)) {
     }
@@ -132,7 +132,7 @@ TEST_CASE("server_joint_rows: from the rows a second world does the same, bit by
     bench.loop->grant_tick();
     allocated += guard.count();
     while (bench.link.states.begin_read() != nullptr) bench.link.states.release();
-    while (bench.link.record->states.begin_read() != nullptr) bench.link.record->states.release();
+    while (!bench.link.record->states.front().empty()) bench.link.record->states.pop();
     Notice notice;
     while (bench.link.notices.pop(notice)) {
     }

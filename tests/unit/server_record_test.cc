@@ -2,6 +2,8 @@
 // its damage.
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <deque>
@@ -11,6 +13,7 @@
 #include <thread>
 
 #include "proto/record_file.h"
+#include "server/realtime/clock.h"
 #include "server/record/black_box.h"
 #include "server/record/record_codec.h"
 #include "server/record/record_files.h"
@@ -74,13 +77,8 @@ StateSlot make_slot(std::uint32_t bodies, std::uint64_t tick, std::uint32_t epoc
 }
 
 void push_state(RecordFeed& feed, std::uint32_t bodies, std::uint64_t tick, std::uint32_t epoch) {
-  StateSlot* slot = feed.states.begin_write();
-  REQUIRE(slot != nullptr);
   const StateSlot made = make_slot(bodies, tick, epoch);
-  slot->frame = made.frame;
-  std::copy(made.pose.begin(), made.pose.end(), slot->pose.begin());
-  std::copy(made.velocity.begin(), made.velocity.end(), slot->velocity.begin());
-  feed.states.commit();
+  REQUIRE(feed.states.push(made.frame, made));
 }
 
 RecordRow row_of(std::uint64_t tick, std::uint32_t epoch) {
@@ -241,20 +239,20 @@ TEST_CASE("what finds no room is counted, and said in the file") {
   RecordFeed feed(4, 16, 0);
   record::Recorder recorder(options, feed);  // its threads do not run yet: nobody empties the rings
   recorder.begin(header_of(5));
-  for (std::uint64_t tick = 1; tick <= RecordFeed::kStates + 2; ++tick) {
-    if (feed.states.begin_write() == nullptr)
-      feed.states_lost.add();
-    else
-      push_state(feed, 2, tick, 5);
+  for (std::uint64_t tick = 1, over = 0; over < 2; ++tick) {
+    const StateSlot made = make_slot(2, tick, 5);
+    if (feed.states.push(made.frame, made)) continue;
+    feed.states_lost.add();
+    ++over;
   }
   for (std::uint64_t tick = 1; tick <= 20; ++tick) {
     if (!feed.rows.push(row_of(tick, 5))) feed.rows_lost.add();
   }
-  for (int i = 0; i < 10'000; ++i) recorder.add(numbered(1));
+  for (int i = 0; i < 40'000; ++i) recorder.add(numbered(1));
   REQUIRE(recorder.start(-1));
   const v1::RecordEnd end = read_all(save_and_wait(recorder, "full").path).back().end();
   CHECK(end.states_lost() == 2);
-  CHECK(end.rows_lost() == 4 + (10'000 - 8192));
+  CHECK(end.rows_lost() == 4 + (40'000 - 32'768));
 }
 
 TEST_CASE("a path that cannot be written and a full disk are named; a run writes no more files than it may") {
@@ -396,7 +394,7 @@ TEST_CASE("a new scene goes on in a file of its own") {
   recorder.take_now();
   recorder.begin(header_of(6));
   push_state(feed, 2, 1, 6);
-  recorder.stop();
+  CHECK(recorder.stop().empty());
   for (const auto& [name, epoch] : {std::pair{"run.mcap", 5u}, std::pair{"run-2.mcap", 6u}}) {
     const std::vector<v1::Record> records = read_all((folder.path / name).string());
     CHECK(records.front().header().scene_epoch() == epoch);
@@ -432,4 +430,57 @@ TEST_CASE("a recording that cannot be written says so and ends; what stands ther
   CHECK(done.error.find("No space left") != std::string::npos);
   recorder.take_now();
   CHECK_FALSE(recorder.recording());
+}
+
+TEST_CASE(
+    "a sink that takes nothing: what it loses is counted at once, and the end waits no longer than its patience") {
+  Folder folder;
+  fs::create_directories(folder.path);
+  const std::string path = (folder.path / "pipe").string();
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  RecordFeed feed(4, 1024, 0);
+  record::RecordOptions options;
+  options.seconds = 0;
+  options.stream_bytes = 1 << 20;
+  record::Recorder recorder(options, feed);
+  CHECK(recorder.start_recording(path, "test", 0).find("a pipe that nobody reads") != std::string::npos);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  REQUIRE(recorder.start_recording(path, "test", 0) == "");
+  REQUIRE(recorder.start(-1));
+  recorder.begin(header_of(5));
+  std::uint64_t tick = 0;
+  const std::uint64_t give_up = now_ns() + 60'000'000'000u;
+  while (feed.bytes_overtaken == 0 && now_ns() < give_up) {
+    const StateSlot made = make_slot(2, ++tick, 5);
+    while (!feed.states.push(made.frame, made)) std::this_thread::yield();
+  }
+  CHECK(recorder.status().overtaken_bytes > 0);
+  CHECK(recorder.status().bytes_overtaken == recorder.status().overtaken_bytes);
+  const std::uint64_t began = now_ns();
+  const std::vector<std::string> stuck = recorder.stop();
+  const double took = 1e-9 * static_cast<double>(now_ns() - began);
+  REQUIRE(stuck.size() == 1);
+  CHECK(stuck[0] == path);
+  CHECK((took > record::Recorder::kPatience_s && took < 3 * record::Recorder::kPatience_s));
+  // Somebody reads: all that was not lost arrives, and says what was.
+  std::string all(1 << 16, ' ');
+  std::ofstream copy(folder.path / "copy.mcap", std::ios::binary);
+  std::thread reading([&] {
+    fcntl(reader, F_SETFL, 0);
+    for (ssize_t n = 0; (n = read(reader, all.data(), all.size())) > 0;) copy.write(all.data(), n);
+  });
+  CHECK(recorder.stop().empty());
+  reading.join();
+  copy.close();
+  close(reader);
+  const std::vector<v1::Record> records = read_all((folder.path / "copy.mcap").string());
+  CHECK(records.back().end().bytes_overtaken() == recorder.status().overtaken_bytes);
+  std::uint64_t marks = 0, last = 0;
+  for (const v1::Record& r : records) {
+    marks += r.has_mark() && r.mark().kind() == v1::TickMark::LOST ? 1 : 0;
+    if (r.has_state()) last = r.state().tick();
+  }
+  CHECK(marks >= 1);
+  CHECK(last == tick);
 }

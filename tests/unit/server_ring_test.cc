@@ -2,10 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstring>
 #include <thread>
+#include <vector>
 
+#include "server/realtime/record_feed.h"
 #include "server/realtime/ring.h"
 #include "server/realtime/state_ring.h"
+#include "server/record/recorder.h"
 
 using namespace tactus;
 
@@ -80,4 +84,109 @@ TEST_CASE("server_ring: a state slot is never read while it is written") {
   }
   producer.join();
   CHECK(read + dropped == kTotal);
+}
+
+namespace {
+
+// A state whose every number follows from its tick, of so many rows.
+void fill(StateSlot& slot, std::uint64_t tick, std::uint32_t bodies, std::uint32_t joints, std::uint32_t contacts) {
+  slot.frame.tick = tick;
+  slot.frame.body_count = bodies;
+  slot.frame.joint_count = joints;
+  slot.frame.contact_count = contacts;
+  for (double& x : slot.pose) x = static_cast<double>(tick);
+  for (double& x : slot.velocity) x = -static_cast<double>(tick);
+  for (JointSample& j : slot.joints) j.q = static_cast<double>(tick);
+  for (ContactRow& c : slot.contacts) c.body_a = static_cast<BodyIndex>(tick);
+}
+
+// The state's tick, after all its rows were held against it.
+std::uint64_t check(std::span<const std::byte> bytes) {
+  StateFrame f;
+  REQUIRE(bytes.size() >= sizeof f);
+  std::memcpy(static_cast<void*>(&f), bytes.data(), sizeof f);
+  std::vector<double> columns(13 * static_cast<std::size_t>(f.body_count));
+  std::vector<JointSample> joints(f.joint_count);
+  std::vector<ContactRow> contacts(f.contact_count);
+  const std::size_t a = columns.size() * sizeof(double), b = joints.size() * sizeof(JointSample),
+                    c = contacts.size() * sizeof(ContactRow);
+  REQUIRE(bytes.size() == sizeof f + a + b + c);
+  const std::byte* at = bytes.data() + sizeof f;
+  if (a > 0) std::memcpy(columns.data(), at, a);
+  if (b > 0) std::memcpy(static_cast<void*>(joints.data()), at + a, b);
+  if (c > 0) std::memcpy(static_cast<void*>(contacts.data()), at + a + b, c);
+  const auto x = static_cast<double>(f.tick);
+  for (std::size_t i = 0; i < columns.size(); ++i) REQUIRE(columns[i] == (i < 7 * columns.size() / 13 ? x : -x));
+  for (const JointSample& j : joints) REQUIRE(j.q == x);
+  for (const ContactRow& row : contacts) REQUIRE(row.body_a == static_cast<BodyIndex>(f.tick));
+  return f.tick;
+}
+
+}  // namespace
+
+TEST_CASE("server_ring: states of any size come off the belt whole and in order; what was left out was told") {
+  constexpr std::uint32_t kBodies = 6, kContacts = 9;
+  const std::size_t largest = StateBelt::footprint(kBodies, kBodies, kContacts);
+  StateBelt belt(5 * largest);
+  constexpr std::uint64_t kTotal = 50000;
+  std::vector<bool> left_out(kTotal + 1);
+  std::thread producer([&] {
+    StateSlot slot;
+    slot.resize(kBodies, kContacts);
+    for (std::uint64_t i = 1; i <= kTotal; ++i) {
+      fill(slot, i, static_cast<std::uint32_t>(i % (kBodies + 1)), static_cast<std::uint32_t>(i / 3 % (kBodies + 1)),
+           static_cast<std::uint32_t>(i / 7 % (kContacts + 1)));
+      bool in = belt.push(slot.frame, slot);
+      while (!in && i == kTotal) in = belt.push(slot.frame, slot);  // the last one must arrive
+      left_out[i] = !in;
+    }
+  });
+  std::vector<std::uint64_t> came;
+  while (came.empty() || came.back() < kTotal) {
+    const std::span<const std::byte> front = belt.front();
+    if (front.empty()) {
+      std::this_thread::yield();
+      continue;
+    }
+    came.push_back(check(front));
+    belt.pop();
+  }
+  producer.join();
+  CHECK(belt.front().empty());
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t i = 1; i <= kTotal; ++i)
+    if (!left_out[i]) expected.push_back(i);
+  CHECK(came == expected);
+}
+
+TEST_CASE("server_ring: a belt has room for what it was made for, from any place of the ring on") {
+  StateSlot slot;
+  slot.resize(6, 9);
+  fill(slot, 1, 6, 6, 9);
+  const std::size_t one = StateBelt::footprint(6, 6, 9);
+  for (std::size_t begin = 0; begin < 12; ++begin) {
+    StateBelt belt(10 * one);
+    StateSlot small;
+    small.resize(1, 0);
+    fill(small, 1, 1, 0, 0);
+    for (std::size_t i = 0; i < begin; ++i) REQUIRE(belt.push(small.frame, small));
+    std::size_t n = 0;
+    while (belt.push(slot.frame, slot)) ++n;
+    CHECK((n + 1) * one + begin * StateBelt::footprint(1, 0, 0) > 9 * one);  // one may be lost to the seam
+    for (std::size_t i = 0; i < begin + n; ++i) {
+      REQUIRE(check(belt.front()) == 1);
+      belt.pop();
+    }
+    // Empty again, wherever it stands: all of it is free.
+    for (n = 0; belt.push(slot.frame, slot);) ++n;
+    CHECK(n >= 9);
+  }
+}
+
+TEST_CASE("server_ring: with the default ring_bytes, a second of 100 bodies at 1 kHz waits for the recorder") {
+  const RecordFeed feed(1024, 16, 0, 2048, record::RecordOptions().stream_bytes / 2);
+  const std::size_t with_arrows = StateBelt::footprint(100, 0, 400), without = StateBelt::footprint(100, 0, 0);
+  CHECK(60 * with_arrows + 940 * without < feed.states.capacity());
+  const RecordFeed least(1024, 16, 0, 2048, 1);
+  CHECK(least.states.capacity() >= 8 * StateBelt::footprint(1024, 1024, 2048));
 }

@@ -331,6 +331,9 @@ export class App {
       case Event_Kind.ROBOT_FAULT:
         this.bar.say(`robot fault: ${event.text}`, "error");
         break;
+      case Event_Kind.RECORD_LOST:
+        this.bar.say(`the recording has gaps: ${event.text}`, "error");
+        break;
       case Event_Kind.SERVER_STOPPING:
         this.bar.say(`the server stops: ${event.text}`, "info");
         break;

@@ -8,7 +8,7 @@ const MARKS: [number, string, boolean][] = [
   [StatusBit.STATUS_UNCONVERGED, "solver not converged", false], [StatusBit.STATUS_BODY_FROZEN, "body frozen", true],
   [StatusBit.STATUS_COMMANDS_DROPPED, "commands dropped", true], [StatusBit.STATUS_FAULT, "FAULT", true],
   [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
-  [StatusBit.STATUS_ROBOT_FAULT, "robot fault", true],
+  [StatusBit.STATUS_RECORD_LOST, "recorder behind", true], [StatusBit.STATUS_ROBOT_FAULT, "robot fault", true],
 ];
 
 /** What the status bits say. */
