@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/json.h"
+#include "clients/cli/watch_around.h"
 #include "clients/cli/watch_tools.h"
 #include "realtime.pb.h"
 
@@ -19,17 +21,6 @@
 
 namespace tactus::cli {
 namespace {
-
-// `value` of `full` as a bar of 30 characters.
-std::string bar(double value, double full) {
-  constexpr int kWidth = 30;
-  const int n = full > 0 ? static_cast<int>(std::lround(kWidth * std::clamp(value / full, 0.0, 1.0))) : 0;
-  std::string text(kWidth + 2, '.');
-  text.front() = '[';
-  text.back() = ']';
-  std::fill_n(text.begin() + 1, n, '#');
-  return text;
-}
 
 std::string status_words(std::uint32_t bits) {
   static constexpr std::pair<std::uint32_t, const char*> kWords[] = {{v1::STATUS_PAUSED, "paused"},
@@ -73,38 +64,6 @@ struct Peak {
   }
 };
 
-// What is asked for once a second: the scene, the model, who drives, and how many look on.
-struct Around {
-  std::string scene, model, world_holder = "nobody", pushers, witnesses;
-  int clients = 0;
-};
-
-// How many pairs kept what decided them in the step before.
-std::string witness_words(const v1::WitnessStatistics& w) {
-  const double pairs = static_cast<double>(w.hits() + w.misses());
-  if (pairs == 0) return "";
-  char text[64];
-  std::snprintf(text, sizeof text, ", %.4g %% of witnesses kept", 100 * static_cast<double>(w.hits()) / pairs);
-  return text;
-}
-
-Around look_around(client::Client& client) {
-  Around out;
-  const v1::Statistics statistics = client.statistics();
-  out.scene = statistics.scene();
-  out.model = statistics.model();
-  out.clients = statistics.clients_size();
-  out.witnesses = witness_words(statistics.solver().witnesses());
-  const v1::LeaseList leases = client.list_leases();
-  for (const auto& lease : leases.leases()) {
-    if (lease.channel() == "world")
-      out.world_holder = lease.client();
-    else
-      out.pushers.append(out.pushers.empty() ? "" : ", ").append(lease.channel()).append(" by ").append(lease.client());
-  }
-  return out;
-}
-
 // What a bar is full at: the most seen so far, so that a bar tells how things stand beside how they were.
 struct Full {
   double contacts = 1, depth_mm = 1e-3, energy_j = 1e-6;
@@ -124,50 +83,108 @@ std::string shadow_words(const Peak& peak) {
   return text;
 }
 
-void print_block(const client::State& s, const client::Link& link, const Peak& peak, const Full& full,
-                 const Around& around, const ToolWatch& tools, double period_us, bool first) {
-  if (!first) std::printf("\x1b[14A");
+// All that is shown at once.
+struct Sight {
+  const client::State& state;
+  const client::Link& link;
+  const v1::SceneDescription& scene;
+  const Peak& peak;
+  const Full& full;
+  const Around& around;
+  const ToolWatch& tools;
+  JointWatch& joints;
+  double period_us;
+};
+
+template <class... Values>
+std::string line(const char* format, Values... values) {
+  char text[640];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+std::string beat_line(const char* name, double now_us, double worst_us, const v1::Histogram& h, double period_us) {
+  const std::string all =
+      line("%s %s %5.0f us (worst %.0f", name, watch_bar(now_us, period_us).c_str(), now_us, worst_us);
+  return all + (h.count() > 0 ? line(", p50 %.0f, p99 %.0f of the last second)", h.p50(), h.p99()) : ")");
+}
+
+std::vector<std::string> link_lines(const Sight& sight) {
+  const client::State& s = sight.state;
+  const client::Link& link = sight.link;
+  std::vector<std::string> out;
+  out.push_back(line("state age  %s %5.0f us", watch_bar(link.age_us, sight.period_us).c_str(), link.age_us));
+  out.push_back(
+      line("link       %s %5.0f %% of the last 100 states, %llu lost, %u in a row at most, %llu ticks missed "
+           "by the server",
+           watch_bar(link.received_rate, 1).c_str(), 100 * link.received_rate,
+           static_cast<unsigned long long>(link.states_lost), link.lost_in_a_row_max,
+           static_cast<unsigned long long>(s.ticks_missed)));
+  out.push_back("           " + link.explain());
+  for (const Around::Commander& c : sight.around.commanders)
+    out.push_back(line("cycles     %s %5.1f %% good of the last 100 of %.40s: %s",
+                       watch_bar(c.quality.success_rate(), 1).c_str(), 100 * c.quality.success_rate(), c.name.c_str(),
+                       c.quality.explanation().c_str()));
+  return out;
+}
+
+std::vector<std::string> block_lines(const Sight& sight) {
+  const client::State& s = sight.state;
+  const Full& full = sight.full;
+  const Around& around = sight.around;
+  std::vector<std::string> out;
+  out.push_back(line("%s   model %s   %d client%s   world held by %s", around.scene.c_str(), around.model.c_str(),
+                     around.clients, around.clients == 1 ? "" : "s", around.world_holder.c_str()));
+  out.push_back(line("tick %llu   %.3f s simulated   %s", static_cast<unsigned long long>(s.tick), s.sim_time_s,
+                     status_words(sight.peak.bits).c_str()));
+  out.push_back(line("real time  %s %5.3f times", watch_bar(s.real_time_factor, 1).c_str(), s.real_time_factor));
+  out.push_back(beat_line("work      ", s.work_us, sight.peak.work_us, around.work_us, sight.period_us));
+  out.push_back(beat_line("wake late ", s.wake_late_us, sight.peak.wake_late_us, around.wake_late_us, sight.period_us));
+  out.push_back(line("contacts   %s %5u (%u dropped%s)", watch_bar(s.contact_count, full.contacts).c_str(),
+                     s.contact_count, s.contacts_dropped, around.witnesses.c_str()));
+  out.push_back(line("deepest    %s %5.3g mm (most %.3g)", watch_bar(1e3 * s.penetration_max_m, full.depth_mm).c_str(),
+                     1e3 * s.penetration_max_m, full.depth_mm));
+  out.push_back(line("energy     %s %5.3g J (most %.3g)", watch_bar(s.kinetic_energy_j, full.energy_j).c_str(),
+                     s.kinetic_energy_j, full.energy_j));
+  for (std::string& row : sight.joints.rows(sight.scene, s, 8)) out.push_back(std::move(row));
+  for (std::string& row : link_lines(sight)) out.push_back(std::move(row));
+  out.push_back("leases     " + (around.pushers.empty() ? "no body is driven" : around.pushers));
+  out.push_back("shadow     " + shadow_words(sight.peak));
+  const std::string held = sight.tools.words();
+  out.push_back("devices    " + (held.empty() ? "none" : held));
+  return out;
+}
+
+// Over the block of before, which was `above` lines high. Returns this one's.
+std::size_t print_block(const Sight& sight, std::size_t above) {
+  const std::vector<std::string> lines = block_lines(sight);
+  if (above > 0) std::printf("\x1b[%zuA", above);
   std::printf("\x1b[?7l");  // a line that is too long is cut: wrapped, it would not be found again
-  const char* clear = "\x1b[K\n";
-  std::printf("%s   model %s   %d client%s   world held by %s%s", around.scene.c_str(), around.model.c_str(),
-              around.clients, around.clients == 1 ? "" : "s", around.world_holder.c_str(), clear);
-  std::printf("tick %llu   %.3f s simulated   %s%s", static_cast<unsigned long long>(s.tick), s.sim_time_s,
-              status_words(peak.bits).c_str(), clear);
-  std::printf("real time  %s %5.3f times%s", bar(s.real_time_factor, 1).c_str(), s.real_time_factor, clear);
-  std::printf("work       %s %5.0f us (worst %.0f)%s", bar(s.work_us, period_us).c_str(), s.work_us, peak.work_us,
-              clear);
-  std::printf("wake late  %s %5.0f us (worst %.0f)%s", bar(s.wake_late_us, period_us).c_str(), s.wake_late_us,
-              peak.wake_late_us, clear);
-  std::printf("state age  %s %5.0f us%s", bar(link.age_us, period_us).c_str(), link.age_us, clear);
-  std::printf("contacts   %s %5u (%u dropped%s)%s", bar(s.contact_count, full.contacts).c_str(), s.contact_count,
-              s.contacts_dropped, around.witnesses.c_str(), clear);
-  std::printf("deepest    %s %5.3g mm (most %.3g)%s", bar(1e3 * s.penetration_max_m, full.depth_mm).c_str(),
-              1e3 * s.penetration_max_m, full.depth_mm, clear);
-  std::printf("energy     %s %5.3g J (most %.3g)%s", bar(s.kinetic_energy_j, full.energy_j).c_str(), s.kinetic_energy_j,
-              full.energy_j, clear);
-  std::printf(
-      "link       %.0f %% of the last 100 states, %llu lost, %u in a row at most, %llu ticks missed by the server%s",
-      100 * link.received_rate, static_cast<unsigned long long>(link.states_lost), link.lost_in_a_row_max,
-      static_cast<unsigned long long>(s.ticks_missed), clear);
-  std::printf("           %s%s", link.explain().c_str(), clear);
-  std::printf("leases     %s%s", around.pushers.empty() ? "no body is driven" : around.pushers.c_str(), clear);
-  std::printf("shadow     %s%s", shadow_words(peak).c_str(), clear);
-  const std::string held = tools.words();
-  std::printf("devices    %s%s\x1b[?7h", held.empty() ? "none" : held.c_str(), clear);
+  for (const std::string& text : lines) std::printf("%s\x1b[K\n", text.c_str());
+  std::printf("\x1b[J\x1b[?7h");
+  return lines.size();
 }
 
-void print_line(const client::State& s, const client::Link& link, const Peak& peak, const ToolWatch& tools) {
+void print_line(const Sight& sight) {
+  const client::State& s = sight.state;
+  const Peak& peak = sight.peak;
   std::printf(
-      "tick %llu sim %.3f s rtf %.3f work %.0f us wake %.0f us contacts %u deepest %.3g mm received %.0f %% lost %llu "
-      "%s%s%s\n",
+      "tick %llu sim %.3f s rtf %.3f work %.0f us wake %.0f us contacts %u deepest %.3g mm energy %.3g J received %.0f "
+      "%% lost %llu model %s %s%s%s\n",
       static_cast<unsigned long long>(s.tick), s.sim_time_s, s.real_time_factor, peak.work_us, peak.wake_late_us,
-      s.contact_count, 1e3 * s.penetration_max_m, 100 * link.received_rate,
-      static_cast<unsigned long long>(link.states_lost), status_words(peak.bits).c_str(),
-      peak.comparisons > 0 ? " shadow " : "", peak.comparisons > 0 ? shadow_words(peak).c_str() : "");
-  if (const std::string held = tools.words(); !held.empty()) std::printf("  devices: %s\n", held.c_str());
+      s.contact_count, 1e3 * s.penetration_max_m, s.kinetic_energy_j, 100 * sight.link.received_rate,
+      static_cast<unsigned long long>(sight.link.states_lost), sight.around.model.c_str(),
+      status_words(peak.bits).c_str(), peak.comparisons > 0 ? " shadow " : "",
+      peak.comparisons > 0 ? shadow_words(peak).c_str() : "");
+  if (const std::string torques = sight.joints.words(sight.scene, s); !torques.empty())
+    std::printf("  torques [N m]: %s\n", torques.c_str());
+  if (const std::string held = sight.tools.words(); !held.empty()) std::printf("  devices: %s\n", held.c_str());
 }
 
-void print_json(const client::State& s, const client::Link& link, const Peak& peak, const ToolWatch& tools) {
+void print_json(const Sight& sight) {
+  const client::State& s = sight.state;
+  const client::Link& link = sight.link;
+  const Peak& peak = sight.peak;
   Json json;
   json.open('{').field("tick", s.tick).field("sim_time_s", s.sim_time_s).field("real_time_factor", s.real_time_factor);
   json.field("work_us_max", peak.work_us)
@@ -179,11 +196,25 @@ void print_json(const client::State& s, const client::Link& link, const Peak& pe
   json.field("kinetic_energy_j", s.kinetic_energy_j).field("ticks_missed", s.ticks_missed);
   json.field("state_age_us", link.age_us).field("received_rate", link.received_rate).field("states", link.states);
   json.field("states_lost", link.states_lost).field("lost_in_a_row_max", link.lost_in_a_row_max);
+  json.field("link", link.explain());
+  sight.around.add(json);
+  sight.joints.add(json, sight.scene, s);
   json.open('{', "shadow").field("comparisons", peak.comparisons).field("position_m", peak.apart.position_m);
   json.field("angle_rad", peak.apart.angle_rad).field("velocity_m_per_s", peak.apart.velocity_m_per_s);
   json.field("force_n", peak.apart.force_n).close('}');
-  tools.add(json);
+  sight.tools.add(json);
   std::printf("%s\n", json.field("status", status_words(peak.bits)).close('}').text().c_str());
+}
+
+void subscribe(client::Client& client, const WatchOptions& options) {
+  client::Subscription wanted;
+  wanted.velocity = false, wanted.single_precision = true, wanted.shadow = true, wanted.tools = true;
+  wanted.joints = {"*"};
+  client.subscribe(wanted);
+  if (options.shadow.empty()) return;
+  client.claim({"world"});
+  client.set_shadow(options.shadow == "off" ? "" : options.shadow, options.shadow_hz);
+  client.release();
 }
 
 }  // namespace
@@ -192,35 +223,29 @@ int run_watch(const Common& common, const WatchOptions& options) {
   watch_signals();
   ToolWatch tools;  // outlives the client, whose thread fills it
   client::Client client(client_options(common, "watch", true));
-  client::Subscription wanted;
-  wanted.velocity = false, wanted.single_precision = true, wanted.shadow = true, wanted.tools = true;
   client.on_tool([&tools](const v1::ToolPacket& packet, std::int64_t) { tools.take(packet); });
-  client.subscribe(wanted);
-  if (!options.shadow.empty()) {
-    client.claim({"world"});
-    client.set_shadow(options.shadow == "off" ? "" : options.shadow, options.shadow_hz);
-    client.release();
-  }
+  subscribe(client, options);
   const bool terminal = TACTUS_ISATTY != 0 && !common.json;
   const std::int64_t interval = terminal ? 100'000'000 : 1'000'000'000;
   const std::int64_t start = client::now_ns();
   std::int64_t due = start + interval;
-  const double period_us = 1e6 * client.scene()->step_s();
   Peak peak;
+  JointWatch joints;
   Full full;
   Around around;
   std::int64_t look_due = start;
-  bool first = true, was_up = true;
+  std::size_t above = 0;  // lines of the block that stands there
+  bool was_up = true;
   std::uint64_t printed = 0;
   while (!interrupted() &&
          (options.seconds <= 0 || static_cast<double>(client::now_ns() - start) < 1e9 * options.seconds)) {
     const client::StatePtr state = client.next(std::chrono::milliseconds(100));
-    if (state) peak.take(*state);
+    if (state) peak.take(*state), joints.take(*state);
     if (const client::ShadowPtr shadow = client.next_shadow(std::chrono::milliseconds(0))) peak.take(*shadow);
     if (was_up != client.connected()) {
       was_up = !was_up;
       std::fprintf(stderr, "%s\n", was_up ? "connected again" : "the link is down; trying again");
-      first = true;
+      above = 0;
     }
     if (client::now_ns() < due) continue;
     due += interval;
@@ -228,22 +253,24 @@ int run_watch(const Common& common, const WatchOptions& options) {
     if (!newest) continue;
     const client::Link link = client.link();
     full.take(*newest);
-    if (terminal && client.connected() && client::now_ns() >= look_due) {
-      look_due = client::now_ns() + 1'000'000'000;
+    if (client.connected() && client::now_ns() >= look_due) {
+      look_due = client::now_ns() + (terminal ? 1'000'000'000 : 0);
       try {
-        around = look_around(client);
+        around = Around::look(client);
       } catch (const std::exception&) {  // the link went down meanwhile; the loop above says so
       }
     }
+    const auto scene = client.scene();
+    const Sight sight{*newest, link, *scene, peak, full, around, tools, joints, 1e6 * scene->step_s()};
     if (common.json)
-      print_json(*newest, link, peak, tools);
+      print_json(sight);
     else if (terminal)
-      print_block(*newest, link, peak, full, around, tools, period_us, first);
+      above = print_block(sight, above);
     else
-      print_line(*newest, link, peak, tools);
+      print_line(sight);
     std::fflush(stdout);
-    first = false;
     ++printed;
+    joints.forget_peaks();
     peak = {};
     peak.bits = newest->status_bits;
   }

@@ -28,6 +28,22 @@ std::string peer_of(lws* wsi) {
   return lws_get_peer_simple(wsi, name.data(), name.size()) == nullptr ? "?" : name.data();
 }
 
+std::string own_url_of(lws* wsi) {
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  if (getsockname(lws_get_socket_fd(wsi), reinterpret_cast<sockaddr*>(&own), &size) != 0)
+    return "http://127.0.0.1:8765";
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (getnameinfo(reinterpret_cast<sockaddr*>(&own), size, host.data(), host.size(), port.data(), port.size(),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return "http://127.0.0.1:8765";
+  std::string name = host.data();
+  if (name.starts_with("::ffff:")) name.erase(0, 7);
+  if (name.find(':') != std::string::npos) name = "[" + name + "]";
+  return "http://" + name + ":" + port.data();
+}
+
 bool offers(const std::string& list, const std::string& name) {
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());

@@ -18,6 +18,8 @@ namespace tactus::net {
 
 std::string header_of(lws* wsi, lws_token_indexes token);
 std::string peer_of(lws* wsi);
+// This server as the peer reached it, such as "http://192.168.7.2:8765".
+std::string own_url_of(lws* wsi);
 // A list of the header's form "a, b" holds this name.
 bool offers(const std::string& list, const std::string& name);
 

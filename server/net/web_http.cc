@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -74,6 +75,13 @@ void WebHttp::refresh() {
   stamp_ = stamp;
 }
 
+// clients/web/build leaves a mark beside the folder while it works; one that was killed leaves it for good.
+bool WebHttp::is_being_built() const {
+  std::error_code error;
+  const auto since = std::filesystem::last_write_time(directory_ + ".building", error);
+  return !error && std::filesystem::file_time_type::clock::now() - since < std::chrono::minutes(10);
+}
+
 const WebFile* WebHttp::find(lws* wsi, std::string_view path) const {
   const bool gzip = header_of(wsi, WSI_TOKEN_HTTP_ACCEPT_ENCODING).find("gzip") != std::string::npos;
   return files_->find(path, gzip);
@@ -113,7 +121,7 @@ int WebHttp::answer(lws* wsi, std::string_view path, WebReply** reply, bool* is_
   *is_refused = false;
   auto next = std::make_unique<WebReply>();
   next->files = files_;
-  next->own = file == nullptr ? missing_viewer_page() : std::string();
+  next->own = file == nullptr ? missing_viewer_page(is_being_built()) : std::string();
   next->body = file == nullptr ? std::string_view(next->own) : std::string_view(file->bytes);
   const bool is_same = file != nullptr && header_of(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH) == file->etag;
   Head head(wsi);

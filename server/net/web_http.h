@@ -30,9 +30,12 @@ class WebHttp {
   // Sends the next piece of the body; lws' return code.
   static int write(lws* wsi, WebReply** reply);
 
- private:
+  // Begins to send a text.
   static int answer_page(lws* wsi, WebPage&& page, WebReply** reply);
+
+ private:
   void refresh();
+  bool is_being_built() const;
   const WebFile* find(lws* wsi, std::string_view path) const;
 
   std::string directory_;

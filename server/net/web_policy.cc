@@ -33,6 +33,17 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// http(s)://host[:port] and nothing else: safe to repeat.
+bool is_plain_origin(std::string_view origin) {
+  const std::size_t begin = origin.find("://");
+  if (origin.size() > 200 || (!origin.starts_with("http://") && !origin.starts_with("https://"))) return false;
+  const std::string_view rest = origin.substr(begin + 3);
+  return !rest.empty() && std::all_of(rest.begin(), rest.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == ':' || c == '[' || c == ']';
+  });
+}
+
 std::string_view type_of(const std::string& path) {
   static constexpr std::array<std::array<std::string_view, 2>, 8> kTypes{{{".html", "text/html; charset=utf-8"},
                                                                           {".js", "text/javascript; charset=utf-8"},
@@ -72,6 +83,23 @@ bool is_origin_allowed(std::string_view origin, std::string_view host, std::stri
   return from == "http://" + to || from == "https://" + to;
 }
 
+std::string refusal_of_origin(std::string_view origin, std::string_view host, std::string_view allowed,
+                              std::string_view own_url) {
+  if (is_origin_allowed(origin, host, allowed)) return {};
+  const std::string url(own_url);
+  if (!is_plain_origin(origin))
+    return "A page of another site, or of a file, may not talk to this server. Open " + url +
+           "/ instead. ([web] allowed_origins)";
+  const std::string from(origin);
+  const bool is_named = lower(origin) == "http://" + lower(host) || lower(origin) == "https://" + lower(host);
+  // What to do first: the answer to a WebSocket has room for some 400 bytes.
+  return "Open " + url + "/ instead, or let this page in: [web] allowed_origins = \"" + from +
+         "\" in the server's config (tactusd --config FILE), and restart it. Why: " +
+         (is_named ? "pages are let in that were opened by an address or as localhost; a name can be pointed at this "
+                     "machine by whoever owns it."
+                   : "this page is not this server's.");
+}
+
 bool is_loopback(std::string_view address) {
   if (address.starts_with("::ffff:")) address.remove_prefix(7);
   return address.starts_with("127.") || address == "::1";
@@ -109,19 +137,27 @@ const WebFile* WebFiles::find(std::string_view path, bool accepts_gzip) const {
   return it == files_.end() ? nullptr : &it->second;
 }
 
-std::string missing_viewer_page() {
-  return "<!doctype html><html lang=en><meta charset=utf-8><title>Tactus</title>"
-         "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 1em;"
-         "color:#222;background:#fafafa}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181a1f}}"
-         "pre{padding:.8em;border:1px solid #8886;border-radius:6px}</style>"
+std::string missing_viewer_page(bool is_being_built) {
+  const std::string head =
+      "<!doctype html><html lang=en><meta charset=utf-8><title>Tactus</title>"
+      "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:4em auto;padding:0 1em;"
+      "color:#222;background:#fafafa}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181a1f}}"
+      "pre{padding:.8em;border:1px solid #8886;border-radius:6px}</style>";
+  const std::string meanwhile =
+      "<p>Without it: <code>tactus status</code>, <code>tactus watch</code>, <code>tactus push</code>.</p></html>";
+  if (is_being_built)
+    return head +
+           "<meta http-equiv=refresh content=2><h1>The server runs. Its viewer is being built.</h1>"
+           "<p>This page shows it as soon as it is there. What the build says: <code>build/viewer.log</code></p>" +
+           meanwhile;
+  return head +
          "<h1>The server runs. Its viewer is not built.</h1>"
          "<p>The viewer needs Node.js 18 or newer, npm, and once the network, for the libraries that its lock file "
          "names:"
          "</p><pre>clients/web/build</pre>"
          "<p>Then reload this page; the server need not be restarted. <code>server/run</code> does it by itself where "
-         "it can."
-         "</p><p>Without it: <code>tactus status</code>, <code>tactus watch</code>, <code>tactus "
-         "push</code>.</p></html>";
+         "it can; <code>build/viewer.log</code> says why it could not.</p>" +
+         meanwhile;
 }
 
 }  // namespace tactus::net

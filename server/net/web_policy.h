@@ -17,6 +17,11 @@ namespace tactus::net {
 // that is no browser sends no Origin (empty) and is let in: it must shake hands like any client.
 bool is_origin_allowed(std::string_view origin, std::string_view host, std::string_view allowed);
 
+// Why such a page may not open a WebSocket, and what to do about it, for people; empty: it may. `own_url` is an address
+// of this server, such as "http://192.168.7.2:8765". Nothing of a text that is no origin is repeated.
+std::string refusal_of_origin(std::string_view origin, std::string_view host, std::string_view allowed,
+                              std::string_view own_url);
+
 // An address as text is of this machine.
 bool is_loopback(std::string_view address);
 
@@ -47,7 +52,7 @@ class WebFiles {
   std::map<std::string, WebFile, std::less<>> files_;  // by path; compressed ones under path + ".gz"
 };
 
-// Said by a server whose viewer is not built.
-std::string missing_viewer_page();
+// Said by a server whose viewer is not built; while it is being built the page looks again by itself.
+std::string missing_viewer_page(bool is_being_built);
 
 }  // namespace tactus::net

@@ -9,6 +9,7 @@
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <unordered_map>
@@ -29,6 +30,7 @@ constexpr std::size_t kInboundWaiting = 1024;       // frames that net has not t
 constexpr lws_usec_t kLookUs = 500'000;             // how often a client is looked at
 constexpr std::uint64_t kTellNs = 10'000'000'000u;  // how often the log says that the door is full
 constexpr const char* kProtocol = "tactus.v1";
+constexpr std::string_view kDoorPath = "/door";
 
 void to_log(int, const char* line) {
   spdlog::debug("web: {}", std::string_view(line, std::strcspn(line, "\n")));
@@ -181,9 +183,8 @@ void WebThread::Impl::tell_net(WebInbound message, WebBytes* bytes, WebGaugePtr*
 // Decides before the handshake, while there can still be an answer that says why.
 int WebThread::Impl::confirm_upgrade(lws* wsi) {
   const std::string origin = header_of(wsi, WSI_TOKEN_ORIGIN), host = header_of(wsi, WSI_TOKEN_HOST);
-  const char* why = nullptr;
-  if (!is_origin_allowed(origin, host, options.allowed_origins)) {
-    why = "this page may not talk to this server: its Origin is not the server's ([web] allowed_origins)";
+  std::string why = refusal_of_origin(origin, host, options.allowed_origins, own_url_of(wsi));
+  if (!why.empty()) {
     link.refused_origin.fetch_add(1, std::memory_order_relaxed);
   } else if (const std::string list = header_of(wsi, WSI_TOKEN_PROTOCOL); offers_foxglove(list)) {
     if (door.is_foxglove_open) return 0;
@@ -193,14 +194,25 @@ int WebThread::Impl::confirm_upgrade(lws* wsi) {
     why = "expected the WebSocket sub-protocol tactus.v1, foxglove.sdk.v1 or foxglove.websocket.v1";
     link.refused_http.fetch_add(1, std::memory_order_relaxed);
   }
-  if (why == nullptr) return 0;
+  if (why.empty()) return 0;
   spdlog::info("web: {} refused: {}", peer_of(wsi), why);
-  lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN, why);
+  lws_return_http_status(wsi, HTTP_STATUS_FORBIDDEN, why.c_str());
   return 1;
 }
 
 int WebThread::Impl::answer(lws* wsi, std::string_view path, WebReply** reply) {
   bool is_refused = false;
+  // A page cannot read why its WebSocket was refused. It asks here, with its own origin.
+  if (path == kDoorPath && lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0) {
+    std::array<char, 256> argument{};
+    const char* origin =
+        lws_get_urlarg_by_name(wsi, "origin=", argument.data(), static_cast<int>(argument.size()));  // its value
+    return http.answer_page(wsi,
+                            {200, "text/plain; charset=utf-8",
+                             refusal_of_origin(origin == nullptr ? "" : origin, header_of(wsi, WSI_TOKEN_HOST),
+                                               options.allowed_origins, own_url_of(wsi))},
+                            reply);
+  }
   const int result = http.answer(wsi, path, reply, &is_refused);
   if (is_refused) link.refused_http.fetch_add(1, std::memory_order_relaxed);
   return result;

@@ -90,10 +90,10 @@ class Browser:
 class Page:
     """One open viewer."""
 
-    def __init__(self, browser, name, server, query="", **options):
+    def __init__(self, browser, name, server, query="", host="127.0.0.1", **options):
         self.browser, self.name = browser, name
         share_graphics(browser.process.pid)
-        self.do("open", url=f"http://127.0.0.1:{server.web_port}/{query}", **{"width": 760, "height": 480, **options})
+        self.do("open", url=f"http://{host}:{server.web_port}/{query}", **{"width": 760, "height": 480, **options})
 
     def do(self, op, **values):
         return self.browser.do(self.name, op, **values)

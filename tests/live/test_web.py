@@ -273,6 +273,24 @@ def test_foreign_pages_and_other_protocols_are_refused_with_a_reason(web):
     assert refused(web)["web_origin"] == 4
 
 
+def test_who_is_refused_for_his_origin_is_told_what_to_do_in_the_answer_and_at_the_door(web):
+    port = web.web_port
+    with WebSocket(port, origin=f"http://robot:{port}", host=f"robot:{port}") as ws:
+        assert b"403" in ws.head
+        said = ws.head + ws.buffer
+        while chunk := ws.socket.recv(4096):
+            said += chunk
+        assert f'allowed_origins = "http://robot:{port}"'.encode() in said.replace(b"&quot;", b'"')
+    head, body = get(port, f"/door?origin=http%3A%2F%2Frobot%3A{port}")
+    assert status_of(head) == 200 and "text/plain" in head
+    assert f"http://127.0.0.1:{port}/" in body.decode() and f'[web] allowed_origins = "http://robot:{port}"' in body.decode()
+    head, body = get(port, f"/door?origin=http%3A%2F%2F127.0.0.1%3A{port}")
+    assert status_of(head) == 200 and body == b""  # is let in
+    for strange in ("/door", "/door?origin=", "/door?origin=" + "a" * 3000, "/door?origin=%00%ff", "/door?origin=http://<script>"):
+        head, body = get(port, strange)
+        assert b"<script>" not in body
+
+
 def test_pages_that_the_config_names_are_let_in(make_server, tmp_path):
     server = web_server(make_server, tmp_path, 'allowed_origins = "https://a.example https://b.example"')
     for origin, accepted in (("https://b.example", True), ("https://c.example", False), ("https://b.example.evil", False)):

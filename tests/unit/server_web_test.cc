@@ -59,6 +59,26 @@ TEST_CASE("server_web: origins of the config are whole, separated by blanks") {
   CHECK_FALSE(is_origin_allowed("https://c.example", "127.0.0.1:8765", "  "));
 }
 
+TEST_CASE("server_web: who is not let in is told why, and what to open or to set instead") {
+  const std::string url = "http://192.168.7.2:8765";
+  CHECK(refusal_of_origin("http://192.168.7.2:8765", "192.168.7.2:8765", "", url).empty());
+  CHECK(refusal_of_origin("http://robot:8765", "robot:8765", "http://robot:8765", url).empty());
+  const std::string name = refusal_of_origin("http://robot:8765", "robot:8765", "", url);
+  for (const char* part :
+       {"a name", "http://192.168.7.2:8765/", "[web] allowed_origins = \"http://robot:8765\"", "config"}) {
+    CAPTURE(part);
+    CHECK(name.find(part) != std::string::npos);
+  }
+  CHECK(refusal_of_origin("https://evil.example", "robot:8765", "", url).find("not this server's") !=
+        std::string::npos);
+  for (const char* origin : {"null", "file://", "http://a\"b", "http://a/<script>", "http://a b"}) {  // not repeated
+    CAPTURE(origin);
+    const std::string said = refusal_of_origin(origin, "127.0.0.1:8765", "", url);
+    CHECK(said.find("another site") != std::string::npos);
+    CHECK(said.find(origin) == std::string::npos);
+  }
+}
+
 TEST_CASE("server_web: files are found by their exact path only, compressed ones under the plain name") {
   const Folder folder;
   folder.write("index.html", "page");
@@ -112,5 +132,8 @@ TEST_CASE("server_web: a folder without a page is no viewer, and what was loaded
   fs::remove(folder.path / "index.html");
   CHECK_FALSE(files.load(folder.path.string()));
   CHECK(files.find("/", false)->bytes == "page");
-  CHECK(missing_viewer_page().find("clients/web/build") != std::string::npos);
+  CHECK(missing_viewer_page(false).find("clients/web/build") != std::string::npos);
+  CHECK(missing_viewer_page(false).find("http-equiv=refresh") == std::string::npos);
+  CHECK(missing_viewer_page(true).find("being built") != std::string::npos);
+  CHECK(missing_viewer_page(true).find("http-equiv=refresh") != std::string::npos);
 }

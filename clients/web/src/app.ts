@@ -6,6 +6,7 @@ import { StatusBit, type StatePacket } from "../generated/realtime_pb";
 import { Bar } from "./bar";
 import { Connection, type Phase, type Socket } from "./connection";
 import { Devices } from "./devices";
+import { whyNotLetIn } from "./door";
 import { Contacts, FORCE_COLOUR, NORMAL_COLOUR, PHASES } from "./contacts";
 import { Joints } from "./joints";
 import { Lease } from "./leases";
@@ -19,13 +20,14 @@ import { shown } from "./series";
 import { Stage } from "./stage";
 import { Trails } from "./trails";
 import { verdictWords } from "./verdicts";
+import { streamHz } from "./view";
 
-const STREAM_HZ = 60, KEEP_WORLD_MS = 4000;
+const KEEP_WORLD_MS = 4000;
 function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6).toString(36)}`; }
 
 export class App {
   readonly stage = new Stage(document.getElementById("view") as HTMLCanvasElement);
-  readonly plots = new Plots(document.getElementById("plots")!, this.stage.software ? 500 : 200);
+  readonly plots = new Plots(document.getElementById("plots")!, 200);
   readonly contacts = new Contacts(this.stage.software);
   readonly trails = new Trails();
   readonly devices = new Devices(document.getElementById("devices")!);
@@ -39,6 +41,7 @@ export class App {
   statistics: Statistics | null = null;
   /** For judging: frames, main-thread milliseconds of each of the last ones (messages included), pictures drawn, states and bytes received, first picture [ms]. */
   readonly measured = { frames: 0, work_ms: new Float64Array(600), pictures: 0, states: 0, stateBytes: 0, firstPicture_ms: 0, verdict: "" };
+  private readonly streamHz = streamHz(this.stage.software, location.search);
   private world: Lease;
   private subscription = 0;
   private theme: "light" | "dark" = "light";
@@ -114,6 +117,7 @@ export class App {
 
   private onPhase(phase: Phase, why: string): void {
     this.bar.phase(phase, why);
+    if (phase === "lost" && !why) void this.askAtTheDoor();
     if (phase === "open") return void (this.loading = this.loading.then(() => this.describe(true)));
     this.subscription = 0;
     this.world.lost();
@@ -122,6 +126,15 @@ export class App {
     this.devices.clear();
     this.playback.show(undefined);
   }
+
+  private async askAtTheDoor(): Promise<void> {
+    if (performance.now() < this.asked_ms + 2000) return;
+    this.asked_ms = performance.now();
+    const why = await whyNotLetIn(location.origin, (url) => fetch(url));
+    if (this.connection.phase !== "open") this.bar.door(why);
+  }
+
+  private asked_ms = -Infinity;
 
   /** The scene as it is now, and its states. */
   private async describe(again: boolean): Promise<void> {
@@ -151,7 +164,7 @@ export class App {
     this.bar.joints(this.joints.build(description.robots));
     this.namePlots(description);
     const moving = description.bodies.filter((b) => b.mode !== "fixed").length;
-    this.contactsEvery = contactsEvery(moving, 4 * moving, STREAM_HZ);  // a guess, until states tell
+    this.contactsEvery = contactsEvery(moving, 4 * moving, this.streamHz);  // a guess, until states tell
     this.plots.clear();
     const epoch = description.sceneEpoch;
     this.current = new Scene(description, this.stage.software, (body, shape) => this.mesh(epoch, body, shape), () => this.onMesh());
@@ -202,9 +215,9 @@ export class App {
     return out;
   }
 
-  /** Fixed bodies once, as they never move; what moves 60 times a second. */
+  /** Fixed bodies once, as they never move; what moves as often as there can be a picture of it. */
   private async subscribe(description: SceneDescription): Promise<void> {
-    const decimation = Math.max(1, Math.round(1 / STREAM_HZ / description.stepS));
+    const decimation = Math.max(1, Math.round(1 / this.streamHz / description.stepS));
     const fixed = description.bodies.filter((b) => b.mode === "fixed").map((b) => b.name);
     const still = fixed.length === 0 ? null : await this.connection.request({ case: "subscribe", value: { bodies: fixed, singlePrecision: true } });
     this.stillIds = still?.case === "subscription" ? still.value.id : 0;
@@ -230,7 +243,7 @@ export class App {
     this.thinning = false;
   }
   private thinning = false;
-  private wantedEvery(packet: StatePacket): number { return contactsEvery(packet.bodyId.length, packet.contacts, STREAM_HZ); }
+  private wantedEvery(packet: StatePacket): number { return contactsEvery(packet.bodyId.length, packet.contacts, this.streamHz); }
 
   private onState(packet: StatePacket, bytes: number): void {
     const scene = this.current;
@@ -436,7 +449,6 @@ export class App {
   // --- the picture
 
   private frame(now_ms: number): void {
-    requestAnimationFrame((next) => this.frame(next));
     const begin = performance.now(), packet = this.newest, scene = this.current;
     if (this.fresh) this.stage.dirty = true;
     if (this.drewScene && this.measured.firstPicture_ms === 0) this.measured.firstPicture_ms = begin;  // a frame later: it is on the screen
@@ -454,11 +466,16 @@ export class App {
       this.showPacket(packet);
     }
     if (!software || draws) this.plots.draw(now_ms, software);
+    // Software graphics: a frame that draws nothing costs the page as much as many states, so it is not asked for before a picture may be due.
+    if (software && !draws) setTimeout(() => this.nextFrame(), this.stage.lookAgain_ms(now_ms));
+    else this.nextFrame();
     ++this.measured.frames;
     const work = this.measured.work_ms;
     work[this.measured.frames % work.length] = this.connection.busy_ms + performance.now() - begin;
     this.connection.busy_ms = 0;
   }
+
+  private nextFrame(): void { requestAnimationFrame((next) => this.frame(next)); }
 
   private show(scene: Scene, now_ms: number): void {
     this.fresh = false;

@@ -1,6 +1,8 @@
 // The bar and the other words around the scene: reads the user's wishes, shows what is.
 import type { ClientStatistics, LeaseList_Entry, Parameter } from "../generated/control_pb";
 import type { Phase } from "./connection";
+import { holdersOf } from "./readout";
+import { clientWords, connectionWords, factorWords, heldWords, isPageKey, timeWords } from "./words";
 
 export interface Wishes {
   pause(): void;
@@ -50,8 +52,7 @@ export class Bar {
 
   private onKey(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) && !isSlider(target)) return;
-    if (event.key === " " && target.tagName === "BUTTON") return;
+    if (!isPageKey(event, target.tagName, isSlider(target))) return;
     if (event.key === " ") event.preventDefault();
     if (event.key === "?") return this.toggleHelp();
     if (event.key.toLowerCase() === "g") return this.toggleGains();
@@ -59,8 +60,9 @@ export class Bar {
   }
 
   toggleHelp(): void {
-    if (this.help.open) this.help.close();
-    else this.help.showModal();
+    if (!this.help.open) return this.help.showModal();
+    this.help.close();
+    (document.activeElement as HTMLElement | null)?.blur();  // else its button has the keys until the next picture
   }
 
   toggleGains(): void { this.show("gains", this.gains.hidden); }
@@ -68,11 +70,18 @@ export class Bar {
   phase(phase: Phase, why: string): void {
     const pill = element("connection");
     pill.dataset.phase = phase;
-    const words = { connecting: "connecting", token: "token needed", open: "connected", lost: "connection lost, trying again", refused: "refused" }[phase];
-    pill.querySelector("span")!.textContent = why && phase !== "open" ? `${words}: ${why}` : words;
+    const words = connectionWords(phase, why);
+    pill.querySelector("span")!.textContent = words;
     pill.title = why || words;
+    if (phase === "open") this.door("");
     element("token").hidden = phase !== "token";
     for (const control of [this.pauseButton, element<HTMLButtonElement>("reset"), this.sceneList, this.modelList]) control.disabled = phase !== "open";
+  }
+
+  /** Why the server does not let this page in, while it does not. */
+  door(why: string): void {
+    element("door").hidden = why === "";
+    text("door", why);
   }
 
   paused(paused: boolean, lockstep: boolean): void {
@@ -86,10 +95,14 @@ export class Bar {
   models(names: string[], current: string): void { fill(this.modelList, names.map((m) => [m, m]), current); }
 
   holder(entries: LeaseList_Entry[], self: string): void {
-    const world = entries.find((entry) => entry.channel === "world");
-    text("holder", world ? (world.client === self ? "this viewer" : world.client) : "nobody");
-    const bodies = entries.filter((entry) => entry.channel !== "world");
-    element("holder").parentElement!.title = ["Who holds the lease of the world", ...bodies.map((e) => `${e.channel}: ${e.client}`)].join("\n");
+    const { world, rest } = holdersOf(entries, self), box = element("held");
+    text("holder", world);
+    const rows = heldWords(rest);
+    const key = rows.join("\n");
+    if (box.dataset.key === key) return;
+    box.dataset.key = key;
+    box.title = rest.map(({ what, who }) => `${what}: ${who}`).join("\n");
+    box.replaceChildren(...rows.map((row) => Object.assign(document.createElement("span"), { textContent: row })));
   }
 
   /** Everyone who is connected: what became of their commands, and how well their link keeps up. */
@@ -97,8 +110,7 @@ export class Bar {
     element("clients").replaceChildren(...all.map((c) => {
       const row = document.createElement("li"), applied = document.createElement("small");
       row.textContent = c.name === self ? `${c.name} (this page)` : c.name;
-      const commands = c.commandsReceived > 0n ? `${c.commandsApplied} applied, ${c.commandsRefused} refused` : "looks on";
-      applied.textContent = c.quality && c.quality.cycles > 0n ? `${commands}; ${(100 * c.quality.successRate).toFixed(0)} % good cycles` : commands;
+      applied.textContent = clientWords(c);
       row.title = c.quality?.explanation ?? "";
       row.append(applied);
       return row;
@@ -106,10 +118,10 @@ export class Bar {
   }
 
   times(factor: number, time_s: number): void {
-    const shown = element("factor");
-    text("factor", `${factor.toFixed(2)}x`);
-    shown.className = factor < 0.9 ? "bad" : factor < 0.99 ? "warn" : "";
-    text("time", time_s < 1000 ? `${time_s.toFixed(2)} s` : `${time_s.toFixed(0)} s`);
+    const { words, look } = factorWords(factor);
+    text("factor", words);
+    element("factor").className = look;
+    text("time", timeWords(time_s));
   }
 
   marks(words: { text: string; bad: boolean }[]): void {

@@ -1,23 +1,9 @@
 // Live plots beside the scene. Drag to zoom in time, double click to follow again; a pause keeps what is shown.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { PLOTS, type PlotSpec } from "./plot_specs";
 import { atLeast, Series, shown, ticks, upTo, windowOf } from "./series";
 
-export interface PlotSpec { key: string; title: string; unit: string; lines: string[] }
-
-export const PLOTS: PlotSpec[] = [
-  { key: "beat", title: "Beat", unit: "us", lines: ["wake late", "work"] },
-  { key: "penetration", title: "Deepest overlap", unit: "mm", lines: [""] },
-  { key: "energy", title: "Kinetic energy", unit: "J", lines: [""] },
-  { key: "contacts", title: "Contacts", unit: "", lines: ["points", "dropped"] },
-  { key: "joints", title: "Joint torques", unit: "N m", lines: ["1", "2", "3", "4", "5", "6"] },
-  { key: "device", title: "Haptic device", unit: "N", lines: ["hand", "tool"] },
-  { key: "ledger", title: "Its energy", unit: "mJ", lines: ["given out", "in the spring"] },
-  { key: "device-link", title: "Its link", unit: "ms", lines: ["round trip", "age"] },
-  { key: "quality", title: "Cycles of who commands", unit: "%", lines: ["good", "lost on the way"] },
-  { key: "trip", title: "Round trip of this page", unit: "ms", lines: [""] },
-  { key: "states", title: "States of this page", unit: "1/s", lines: [""] },
-];
 const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#64748b"];
 const ROOM = 1500, WINDOW_S = 20, HEIGHT = 84;
 
@@ -45,9 +31,9 @@ class Plot {
   name(lines: string[]): void {
     this.values.length = 0;
     this.legend.replaceChildren(...lines.map((line, i) => {
-      const entry = document.createElement("span"), value = new Text("");
-      entry.style.color = COLOURS[i];
-      entry.append(line, line ? " " : "");
+      const entry = document.createElement("span"), swatch = document.createElement("i"), value = new Text("");
+      swatch.style.background = COLOURS[i];  // the words stay readable: not every line's colour is, as text
+      entry.append(swatch, line, line ? " " : "");
       if (lines.length <= 2) {
         const output = document.createElement("output");
         output.append(value);
@@ -84,8 +70,9 @@ class Plot {
     this.changed = true;
   }
 
-  draw(): void {
-    if (!this.chart || !this.changed || this.element.hidden) return;
+  /** True when there was something to draw. */
+  draw(): boolean {
+    if (!this.chart || !this.changed || this.element.hidden) return false;
     this.changed = false;
     const data = this.series.read(), x = data[0] as number[];
     this.values.forEach((value, i) => { value.data = shown(data[i + 1].at(-1) ?? NaN); });
@@ -93,6 +80,7 @@ class Plot {
       this.chart!.setData(data as uPlot.AlignedData, false);
       if (!this.zoomed && x.length > 0) this.chart!.setScale("x", windowOf(x[0], x[x.length - 1], WINDOW_S));
     });
+    return true;
   }
 
   resize(): void { this.chart?.setSize({ width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT }); }
@@ -137,11 +125,11 @@ export class Plots {
 
   clear(): void { for (const plot of this.plots.values()) plot.clear(); }
 
-  /** One plot a call, in turn, so that no frame has to draw them all; or all at once, rarely. */
-  draw(now_ms: number, all: boolean): void {
-    if (this.paused || !this.shownAtAll || now_ms < this.drawn + (all ? this.draw_ms : this.draw_ms / this.turn.length)) return;
+  /** Some plots a call, in turn, so that no frame has to draw them all; `few`: with so few pictures that each must take two. */
+  draw(now_ms: number, few: boolean): void {
+    if (this.paused || !this.shownAtAll || (!few && now_ms < this.drawn + this.draw_ms / this.turn.length)) return;
     this.drawn = now_ms;
-    if (all) for (const plot of this.turn) plot.draw();
-    else this.turn[this.next = (this.next + 1) % this.turn.length].draw();
+    for (let drawn = 0, looked = 0; drawn < (few ? 2 : 1) && looked < this.turn.length; ++looked)
+      if (this.turn[this.next = (this.next + 1) % this.turn.length].draw()) ++drawn;
   }
 }

@@ -1,5 +1,5 @@
 // Words and numbers that a state or the statistics put on the page.
-import type { Histogram, LinkQuality, Statistics } from "../generated/control_pb";
+import type { Histogram, LeaseList_Entry, LinkQuality, Statistics } from "../generated/control_pb";
 import { StatusBit, type StatePacket } from "../generated/realtime_pb";
 import { shown } from "./series";
 
@@ -14,6 +14,15 @@ const MARKS: [number, string, boolean][] = [
 /** What the status bits say. */
 export function marksOf(bits: number): { text: string; bad: boolean }[] {
   return MARKS.filter(([bit]) => (bits & bit) !== 0).map(([, text, bad]) => ({ text, bad }));
+}
+
+/** Who holds the world, and what else is held: bodies and joints by their names, with who holds them. */
+export function holdersOf(entries: Pick<LeaseList_Entry, "channel" | "client">[], self: string): { world: string; rest: { what: string; who: string }[] } {
+  const who = (client: string) => (client === self ? "this viewer" : client);
+  const world = entries.find((entry) => entry.channel === "world");
+  const rest = entries.filter((entry) => entry.channel !== "world").map((entry) => ({
+    what: entry.channel.replace(/^(body|joint|tool)\//, "").replace(/\/wrench$/, ""), who: who(entry.client) }));
+  return { world: world ? who(world.client) : "nobody", rest };
 }
 
 /** The link of whoever commands, other clients first. */

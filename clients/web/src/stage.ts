@@ -2,11 +2,9 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Scene } from "./scene";
+import { aimAt, coarser, pictureEvery_ms, RATIOS, UNJUDGED_MS, type Ball } from "./view";
 
-const SOFTWARE_FRAME_MS = 45, SLOW_MS = 160, FAST_MS = 40;
-const RATIOS = [1, 0.7, 0.5, 0.35];  // software graphics: pixels drawn a pixel shown, in each direction, the slower the machine the fewer
-
-const FOLLOW_MS = 300;
+const FOLLOW_MS = 300, LOOK_MS = 15;
 const VIEW = new THREE.Vector3(0.35, -0.82, 0.5);  // from the front and above
 
 const COLOURS = {
@@ -113,22 +111,10 @@ export class Stage {
   }
 
   /** Turns to the middle of what is seen, from so far that all of it is; returns the distance. */
-  private aim(balls: readonly { p_W: THREE.Vector3; size_m: number }[], centre: THREE.Vector3): number {
-    const back = VIEW.clone().normalize(), right = new THREE.Vector3().crossVectors(this.camera.up, back).normalize();
-    const up = new THREE.Vector3().crossVectors(back, right), high = Math.tan((this.camera.fov * Math.PI) / 360) * 0.9, wide = high * this.camera.aspect;
-    const box = new THREE.Box3(), p = new THREE.Vector3();
-    for (const { p_W, size_m } of balls) {
-      p.set(p_W.dot(right), p_W.dot(up), p_W.dot(back));
-      box.expandByPoint(p.clone().subScalar(size_m)).expandByPoint(p.clone().addScalar(size_m));
-    }
-    box.getCenter(p);
-    this.controls.target.set(0, 0, 0).addScaledVector(right, p.x).addScaledVector(up, p.y).addScaledVector(back, centre.dot(back));
-    let distance = 0.3;
-    for (const { p_W, size_m } of balls) {
-      const near = p_W.clone().sub(this.controls.target), z = near.dot(back);
-      distance = Math.max(distance, z + (Math.abs(near.dot(right)) + size_m) / wide, z + (Math.abs(near.dot(up)) + size_m) / high);
-    }
-    this.camera.position.copy(this.controls.target).addScaledVector(back, distance);
+  private aim(balls: readonly Ball[], centre: THREE.Vector3): number {
+    const back = VIEW.clone().normalize(), { target, distance } = aimAt(balls, centre, back, this.camera.fov, this.camera.aspect);
+    this.controls.target.copy(target);
+    this.camera.position.copy(target).addScaledVector(back, distance);
     return distance;
   }
 
@@ -181,10 +167,10 @@ export class Stage {
   }
 
   private adapt(): void {
-    const wanted = this.cost_ms > SLOW_MS ? this.coarse + 1 : this.cost_ms < FAST_MS ? this.coarse - 1 : this.coarse;
-    if (wanted === this.coarse || wanted < 0 || wanted >= RATIOS.length) return;
+    const wanted = coarser(this.cost_ms, this.coarse);
+    if (wanted === this.coarse) return;
     this.coarse = wanted;
-    this.cost_ms = (SLOW_MS + FAST_MS) / 2;  // judged anew
+    this.cost_ms = UNJUDGED_MS;
     this.renderer.setPixelRatio(RATIOS[wanted]);
     this.dirty = true;
   }
@@ -199,8 +185,11 @@ export class Stage {
   isDue(now_ms: number): boolean {
     this.controls.update();
     if (this.fence && !this.isDone(now_ms)) return false;
-    return this.dirty && (!this.software || now_ms >= this.drawn_ms + Math.min(600, SOFTWARE_FRAME_MS + 2 * this.cost_ms));
+    return this.dirty && (!this.software || now_ms >= this.drawn_ms + pictureEvery_ms(this.cost_ms));
   }
+
+  /** When to look for the next picture: it may wait for its turn, for the one before, or for something to change. */
+  lookAgain_ms(now_ms: number): number { return Math.min(100, Math.max(LOOK_MS, this.drawn_ms + pictureEvery_ms(this.cost_ms) - now_ms)); }
 
   draw(now_ms: number): void {
     this.drawn_ms = now_ms;

@@ -1,10 +1,10 @@
 // A headless Chromium for the tests: one JSON command a line on stdin, one JSON answer a line on stdout. {id, page, op, ...}: ops open,
-// evaluate, drag, press, click, choose, fill, shot, wait, metrics, close. `page` names one of several. Errors come back as {id, error}.
+// evaluate, drag, drop, dblclick, press, click, choose, fill, shot, wait, metrics, close. `page` names one of several. Errors come back as {id, error}.
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
 const browser = await chromium.launch({ executablePath: process.argv[2], args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
-  "--enable-unsafe-swiftshader", "--disable-dev-shm-usage"] });
+  "--enable-unsafe-swiftshader", "--host-resolver-rules=MAP robot.test 127.0.0.1", "--disable-dev-shm-usage"] });
 const pages = new Map();
 
 async function open({ page, url, width = 1280, height = 800, dark = false }) {
@@ -53,6 +53,7 @@ async function act(command) {
     case "wait": return wait(page, command.script, command.timeout_ms ?? 20000);
     case "drag": return drag(page, command);
     case "drop": await page.mouse.up(); for (const key of command.modifiers ?? []) await page.keyboard.up(key); return true;
+    case "dblclick": return page.mouse.dblclick(command.x, command.y);
     case "press": return page.keyboard.press(command.key);
     case "click": return page.click(command.selector);
     case "choose": return page.selectOption(command.selector, command.value);

@@ -69,6 +69,8 @@ test("the stream keeps to 300 kB/s: a hundred bodies with 300 contacts, and none
     const n = contactsEvery(bodies, contacts, 60);
     assert.ok(60 * (190 + 32 * bodies) + (60 / n) * 49 * contacts < 300_000, `${bodies} bodies, ${contacts} contacts: every ${n}`);
     assert.ok(60 / n >= 4);
+    const few = contactsEvery(bodies, contacts, 22);
+    assert.ok(22 / few >= 4 && 22 * (190 + 32 * bodies) + (22 / few) * 49 * contacts < 200_000, `22 Hz, ${bodies} bodies: every ${few}`);
   }
 });
 
