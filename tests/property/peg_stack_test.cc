@@ -60,7 +60,8 @@ TEST_CASE("peg: stacks of 5, 10 and 20 cubes, aligned and jittered, stand for 10
   }
 }
 
-// Corners exactly on edges: for lnc falling through is as good an answer as resting, and what rests is to go on resting.
+// Corners exactly on edges: for lnc falling through is as good an answer as resting, and what rests is to go on
+// resting.
 TEST_CASE("lnc, peg: bricks that lie edge exactly over edge stay where they are") {
   for (const ContactModelKind kind : kBoth) {
     for (const double yaw : {0.0, M_PI / 2, 0.3}) {
