@@ -211,27 +211,28 @@ kind = "half_space"
 [[generate]]
 kind = "stack"
 name = "cube"
-count = 24
+count = 60
 size_m = [0.2, 0.2, 0.2]
 mass_kg = 1
 """
 
 
 def test_what_a_solver_cannot_do_is_told(make_server, tmp_path):
-    """Limits that fit only a small island: the step is swept, and the stream and the statistics say that it fell back and that it failed. The tower stands
-    all the same: a step that is not solved is not left out."""
+    """Limits that fit only a small island: the step is swept, and the stream and the statistics say that it fell back and that it failed. The tower is
+    held all the same: a step that is not solved is not left out."""
     config = tmp_path / "small.toml"
     config.write_text("[limits]\nproblem_rows = 64\npivot_rows = 16\n")
     with make_server("--config", config, "--lockstep", scene=TOWER).start().connect() as client, client.lockstep() as lockstep:
-        states = [lockstep.step() for _ in range(60)]
+        states = [lockstep.step() for _ in range(100)]
         assert states[0].solver_fallbacks == 0 and states[0].solver_failures == 0  # none is adopted yet
         assert max(s.solver_fallbacks for s in states) == 1
         assert max(s.solver_failures for s in states) == 1
         counted = client.statistics().solver
         assert counted.fallbacks >= 4 and counted.failures >= 4
-        assert states[-1]["cube_23"].p_WB[2] == pytest.approx(23.5 * 0.2, abs=5e-3)
+        fall = 0.5 * 9.81 * (100 * STEP_S) ** 2  # of what nothing holds
+        assert states[-1]["cube_59"].p_WB[2] > 59.5 * 0.2 - 0.5 * fall
         client.set_model("penalty")
-        assert lockstep.step().solver_failures == 0
+        assert [lockstep.step() for _ in range(2 * TICKS_PER_STEP)][-1].solver_failures == 0
 
 
 ARM = f"""title = "Live test: an arm that nothing pulls at"
