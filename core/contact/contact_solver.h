@@ -21,7 +21,6 @@ inline constexpr double kContactTolerance = 1e-9;
 // Order (core/README.md says why): Newton from the guess; sweeps, and Newton from there; the linear complementarity
 // problem of four friction directions (exact where those are asked for), and Newton from there, for at most
 // Limits::pivot_rows rows; the best seen. Islands that do not fit Newton's memory (Limits::problem_rows) are swept.
-
 class ContactSolver {
  public:
   ContactSolver(const Model& model, const Limits& limits);

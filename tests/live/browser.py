@@ -60,6 +60,9 @@ def share_graphics(root):
             pass
 
 
+READY = "s.phase === 'open' && s.states > 20 && s.pictures > 2"
+
+
 class Browser:
     def __init__(self):
         chromium = require_browser()
@@ -159,3 +162,13 @@ class Picture:
 
     def colours(self, x0, y0, x1, y1):
         return {self.at(x, y) for y in range(int(y0), int(y1), 3) for x in range(int(x0), int(x1), 3)}
+
+
+def open_pages(browser, name, server, expected=(), **options):
+    """Yields a page that shows the server's world, and closes it: its console may have said what is expected, and nothing else."""
+    opened = Page(browser, name, server, **options)
+    opened.wait(READY)
+    yield opened
+    problems = [text for text in opened.do("said") if not any(e in text for e in expected)]
+    opened.do("close")
+    assert not problems

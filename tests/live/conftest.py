@@ -254,3 +254,13 @@ def assert_still_ticking(client):
     """The loop goes on: states of newer ticks come."""
     before = client.latest().tick
     assert eventually(lambda: client.latest().tick > before + 20), "the loop has stopped ticking"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One headless Chromium for all tests of a file."""
+    from browser import Browser  # only where it is asked for
+
+    opened = Browser()
+    yield opened
+    opened.close()

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 import tactus
-from browser import Browser, Page
+from browser import Page, open_pages
 from conftest import REPOSITORY, eventually, require_program
 
 SCENE = """title = "A red ball and a blue block"
@@ -38,13 +38,6 @@ radius_m = 0.15
 OUT = pathlib.Path(__file__).resolve().parents[1] / "out"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    opened = Browser()
-    yield opened
-    opened.close()
-
-
 @pytest.fixture
 def server(make_server):
     started = make_server(scene=SCENE)
@@ -54,12 +47,7 @@ def server(make_server):
 
 @pytest.fixture
 def page(browser, server, request):
-    opened = Page(browser, request.node.name, server)
-    opened.wait("s.phase === 'open' && s.states > 20 && s.pictures > 2")
-    yield opened
-    problems = [text for text in opened.do("said") if "WebSocket connection" not in text and "ERR_CONNECTION_REFUSED" not in text]  # the server is away
-    opened.do("close")
-    assert not problems
+    yield from open_pages(browser, request.node.name, server, expected=("WebSocket connection", "ERR_CONNECTION_REFUSED"))  # the server is away
 
 
 def distance(a, b):

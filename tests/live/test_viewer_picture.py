@@ -7,7 +7,7 @@ import re
 
 import pytest
 import tactus
-from browser import Browser, Page
+from browser import READY, Page, open_pages
 from conftest import REPOSITORY, eventually
 
 URDF = REPOSITORY / "config" / "robots" / "arm7.urdf"
@@ -48,14 +48,6 @@ drive = [{", ".join(f'{{joint = "{name}", kind = "position", target_rad = {at}, 
 """  # fmt: skip
 PLOTS = {"beat": "wake late", "penetration": "overlap", "energy": "energy", "contacts": "Contacts", "joints": "torques", "quality": "Cycles"}
 OUT = pathlib.Path(__file__).resolve().parents[1] / "out"
-READY = "s.phase === 'open' && s.states > 20 && s.pictures > 2"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    opened = Browser()
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -67,12 +59,7 @@ def server(make_server):
 
 @pytest.fixture
 def page(browser, server, request):
-    opened = Page(browser, request.node.name, server, width=1280, height=800)
-    opened.wait(READY)
-    yield opened
-    problems = [text for text in opened.do("said") if "WebSocket connection" not in text]
-    opened.do("close")
-    assert not problems
+    yield from open_pages(browser, request.node.name, server, expected=("WebSocket connection",), width=1280, height=800)
 
 
 def ask(page, script):
