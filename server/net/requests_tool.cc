@@ -44,6 +44,11 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
   const BodyIndex body = hub.scene.find_tool(request.tool(), X_BT);
   if (body == kNoBody) return x.error(v1::ERROR_NOT_FOUND, hub.scene.why_no_tool(request.tool()));
   if (const std::string fault = fault_in(request); !fault.empty()) return x.error(v1::ERROR_BAD_VALUE, fault);
+  if (request.device().admittance() && hub.scene.model().bodies[body].mode == BodyMode::link)
+    return x.error(v1::ERROR_BAD_VALUE,
+                   fmt::format("'{}' is a robot's link: its joints hold it where no plane is, and an admittance device "
+                               "would not feel them; hold a free body",
+                               request.tool()));
   const Channel channel = hub.scene.tool_channel(body);
   if (!hub.authority.holds(x.client(), channel, now_ns())) {
     if (hub.authority.is_held(channel, now_ns()))

@@ -15,6 +15,7 @@ namespace {
 // Of what is passive (2b/T of Colgate & Schenkel; b / (T/2 + delay)): the rest is for what is not known of the device.
 constexpr double kShare = 0.72;
 constexpr double kDampingShare = 0.9;  // low-passed by the client (clients/haptic, local_model.h)
+constexpr double kFollow = 2000;       // of the tool behind a hand that does not feel this spring [N/m]
 constexpr double kWaveImpedance = 14, kTurnImpedance = 0.014;
 
 // Round trip up to which the server's own coupling is stiffer than waves are (clients/haptic/README.md) [s].
@@ -30,6 +31,10 @@ ToolMode choose_mode(const v1::AttachTool& request, const ToolScene& at, std::st
   const double worst = request.round_trip_s() + request.jitter_s();
   if (request.device().axes_actuated() == 0) {
     why = "mode local: nobody feels this device";
+    return ToolMode::local;
+  }
+  if (request.device().admittance()) {
+    why = "mode local: an admittance device is moved as a mass that planes hold";
     return ToolMode::local;
   }
   const bool two_hands = at.slow && at.other_hand;
@@ -62,7 +67,8 @@ void choose_gains(const v1::AttachTool& request, const HapticOptions& o, const L
   double k = d.stiffness_max_n_per_m();
   if (k > 0 && d.damping_n_s_per_m() > 0) lower(k, passive, "the device's stiffness_max", passive_why);
   if (!(k > 0)) k = passive;
-  if (d.axes_actuated() == 0) k = 500;  // nobody feels it: it moves the tool
+  if (d.admittance()) k = std::min(k, kFollow);  // not felt: it takes the tool along
+  if (d.axes_actuated() == 0) k = 500;           // nobody feels it: it moves the tool
   double wished = request.stiffness_n_per_m() > 0 ? request.stiffness_n_per_m() * scale * scale : k;
   lower(wished, k, "stiffness at the handle", passive_why);
   lower(wished, o.stiffness_max, "stiffness at the handle", "haptic.stiffness_max_n_per_m of the server");
@@ -91,6 +97,9 @@ std::string fault_in(const v1::DeviceCapabilities& d) {
     if (!(r.value >= 0 && r.value <= r.high))
       return fmt::format("device.{} is {}, expected 0..{}", r.name, r.value, r.high);
   }
+  if (d.admittance() && (d.axes_actuated() == 0 || !(d.mass_kg() > 0)))
+    return fmt::format("device.admittance with axes_actuated {} and mass_kg {}: it is moved as a mass; expected more",
+                       d.axes_actuated(), d.mass_kg());
   if (d.axes_sensed() != 3 && d.axes_sensed() != 6)
     return fmt::format("device.axes_sensed is {}, expected 3 or 6", d.axes_sensed());
   if (d.axes_actuated() != 0 && d.axes_actuated() != 3 && d.axes_actuated() != 6)
@@ -152,6 +161,10 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   ToolSettings& s = out.settings;
   s.mode = static_cast<ToolMode>(request.mode());
   if (request.mode() == v1::TOOL_AUTO) s.mode = choose_mode(request, scene, out.notes.emplace_back());
+  if (d.admittance() && s.mode != ToolMode::local) {
+    s.mode = ToolMode::local;
+    out.notes.emplace_back("mode local: admittance devices render against planes; direct and wave give forces");
+  }
   if (s.mode == ToolMode::local && scene.slow && d.axes_actuated() > 0)
     out.notes.emplace_back(
         "mode local beside a slow model: a body between two hands slips; direct and wave hold it, for both hands");

@@ -2,6 +2,8 @@
 import json
 import subprocess
 
+import pytest
+import tactus
 from conftest import require_program
 
 PATIENT = ["--watchdog", "0.15"]  # the machine may be busy
@@ -43,6 +45,30 @@ def test_a_haply_that_goes_away_ends_the_engagement_with_a_reason(server):
 def test_without_a_service_it_says_what_to_do(server):
     device = subprocess.run(haptic(server, "--device", "haply", "--haply-port", "1"), capture_output=True, text=True, timeout=60)
     assert device.returncode == 1 and "is the service running" in device.stderr
+
+
+def test_an_admittance_device_feels_a_mass_and_the_floor_and_its_tool_presses_as_the_hand_does(server, client):
+    client.subscribe(["ball"], tools=True)
+    for _attempt in (1, 2, 3, 4):
+        device = subprocess.run(haptic(server, "--device", "admittance", "--mass", "3", "--seconds", "3", "--depth", "0.03"), capture_output=True, text=True, timeout=60)
+        if device.returncode == 0 and json.loads(device.stdout)["force_n"] > 1:
+            break
+    assert device.returncode == 0, device.stderr
+    felt = json.loads(device.stdout)
+    assert felt["mode"] == "local" and "admittance" in device.stderr  # chosen, and said why
+    assert felt["force_n"] > 1 and abs(felt["force_n"] - felt["tool_force_n"]) < 0.2 + 0.05 * felt["force_n"]
+    assert felt["given_j"] <= felt["taken_j"] + 1e-3
+
+
+def test_an_admittance_device_is_refused_what_it_could_not_feel(client):
+    device = dict(name="odd", axes_sensed=3, axes_actuated=3, admittance=True, force_max_n=20, mass_kg=2, stiffness_max_n_per_m=1e5, rate_hz=1000)
+    client.claim("tool/ball")
+    ask = lambda **change: client.connection.request("attach_tool", tool="ball", device={**device, **change}, scene_epoch=client.scene_epoch, mode=1).tool_attached  # fmt: skip # noqa: E731
+    for change in (dict(mass_kg=0), dict(axes_actuated=0, force_max_n=0)):
+        with pytest.raises(tactus.TactusError, match="moved as a mass"):
+            ask(**change)
+    given = ask()
+    assert given.mode == 0 and any("admittance devices render against planes" in note for note in given.notes)
 
 
 def test_keys_move_the_tool_and_show_the_force(server, client):

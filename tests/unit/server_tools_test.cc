@@ -86,6 +86,22 @@ TEST_CASE("server_tools: whatever a client states or wishes, it is granted no mo
   CHECK(choose(sound(), options, kTick).notes.size() == 1);  // the mode, and nothing was cut
 }
 
+TEST_CASE("server_tools: an admittance device is a mass that planes hold: mode local whatever is asked, told why") {
+  v1::AttachTool r = sound();
+  r.mutable_device()->set_admittance(true);
+  CHECK(fault_in(r).find("moved as a mass") != std::string::npos);
+  r.mutable_device()->set_mass_kg(2);
+  CHECK(fault_in(r).empty());
+  for (const bool meshes : {false, true}) {
+    for (const v1::ToolMode mode : {v1::TOOL_LOCAL, v1::TOOL_DIRECT, v1::TOOL_WAVE, v1::TOOL_AUTO}) {
+      r.set_mode(mode);
+      const ToolChoice choice = choose(r, {}, kTick, {.meshes = meshes});
+      CHECK(choice.settings.mode == ToolMode::local);
+      CHECK((mode == v1::TOOL_LOCAL || noted(choice, "admittance")));
+    }
+  }
+}
+
 TEST_CASE("server_tools: scaling keeps the handle's stiffness: at the tool it is that over the square of the scale") {
   v1::AttachTool r = sound();
   const double one = choose(r, {}, kTick).stiffness;

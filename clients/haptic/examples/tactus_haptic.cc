@@ -9,6 +9,7 @@
 #include "clients/haptic/examples/terminal_keys.h"
 #include "tactus/haptic/haply_device.h"
 #include "tactus/haptic/link.h"
+#include "tactus/haptic/virtual_admittance.h"
 #include "tactus/haptic/virtual_device.h"
 
 namespace {
@@ -20,7 +21,7 @@ struct Wishes {
   std::string host = "127.0.0.1", tool = "ball", mode = "auto", device = "virtual";
   std::uint16_t port = 17800;
   double seconds = 3, depth = 0.05, watchdog = 0, scale = 1, step = 0.005;
-  double damping = 1, deadband = 0;
+  double damping = 1, deadband = 0, mass = 0;
   haptic::HaplyOptions haply;
   bool json = false;
 };
@@ -32,14 +33,16 @@ int read_wishes(int argc, char** argv, Wishes& w) {
   app.add_option("--host", w.host, "server");
   app.add_option("--port", w.port, "its control port");
   app.add_option("--tool", w.tool, "a free body, or robot/link");
-  app.add_option("--device", w.device, "virtual (a simulated hand presses), keyboard, haply")
-      ->check(CLI::IsMember({"virtual", "keyboard", "haply"}));
+  app.add_option("--device", w.device,
+                 "virtual (a simulated hand presses), admittance (the same, force in and motion out), keyboard, haply")
+      ->check(CLI::IsMember({"virtual", "admittance", "keyboard", "haply"}));
   app.add_option("--mode", w.mode, "auto: the server chooses; or local, direct, wave")
       ->check(CLI::IsMember({"auto", "local", "direct", "wave"}));
   app.add_option("--seconds", w.seconds, "how long");
   app.add_option("--scale", w.scale, "the tool's motion for the handle's");
   app.add_option("--depth", w.depth, "virtual: how far down the hand goes [m]");
   app.add_option("--damping", w.damping, "virtual: of the device [N s/m]");
+  app.add_option("--mass", w.mass, "admittance: felt [kg]; 0: its least");
   app.add_option("--step", w.step, "keyboard: a key's [m]");
   app.add_option("--haply-host", w.haply.host, "haply: where the Inverse Service is");
   app.add_option("--haply-port", w.haply.port, "haply: its port");
@@ -92,6 +95,7 @@ int hold(const Wishes& w, haptic::Device& device, std::function<void(int)> after
   options.watchdog_s = w.watchdog;
   options.position_scale = w.scale;
   options.deadband = w.deadband;
+  options.mass = w.mass;
   haptic::Link link(client, device, options);
   for (const std::string& note : link.attached().notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
   link.set_after_cycle(std::move(after_cycle));
@@ -109,16 +113,19 @@ bool rest(haptic::Link&) {
   return true;
 }
 
-int press(const Wishes& w) {
-  haptic::Mechanism mechanism;
-  mechanism.damping = w.damping;
+// Down by `depth` from 0.5 s to 1 s.
+haptic::Hand pressing_hand(const Wishes& w) {
   haptic::Hand hand;
   hand.wants = [&w](double t) {
     haptic::Pose X;
     X.p.z() = -w.depth * std::min(1.0, std::max(0.0, t - 0.5) / 0.5);
     return X;
   };
-  haptic::VirtualDevice device(mechanism, hand);
+  return hand;
+}
+
+template <class Simulated>
+int press(const Wishes& w, Simulated& device) {
   return hold(
       w, device,
       [&device](int cycles) {  // a cycle that the machine missed is time for the hand all the same
@@ -145,7 +152,16 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   try {
     if (w.device == "keyboard") return type(w);
-    if (w.device == "virtual") return press(w);
+    if (w.device == "virtual") {
+      haptic::Mechanism mechanism;
+      mechanism.damping = w.damping;
+      haptic::VirtualDevice device(mechanism, pressing_hand(w));
+      return press(w, device);
+    }
+    if (w.device == "admittance") {
+      haptic::VirtualAdmittance device({}, pressing_hand(w));
+      return press(w, device);
+    }
     haptic::HaplyDevice device(w.haply);
     return hold(w, device, nullptr, rest);
   } catch (const std::exception& e) {

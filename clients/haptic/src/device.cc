@@ -30,7 +30,10 @@ std::string fault_in(const Capabilities& c) {
                             {"turn_damping", c.turn_damping, 10},
                             {"turn_stiffness_max", c.turn_stiffness_max, 1e5},
                             {"workspace_radius", c.workspace_radius, 100},
-                            {"delay_s", c.delay_s, 1}};
+                            {"delay_s", c.delay_s, 1},
+                            {"speed_max", c.speed_max, 100},
+                            {"turn_speed_max", c.turn_speed_max, 1e3},
+                            {"acceleration_max", c.acceleration_max, 1e5}};
   for (const Number& n : numbers) {
     if (std::isfinite(n.value) && n.value >= 0 && n.value <= n.max) continue;
     out << "capability " << n.name << " is " << n.value << ", expected 0.." << n.max;
@@ -53,6 +56,14 @@ std::string fault_in(const Capabilities& c) {
     out << "capability rate_hz is " << c.rate_hz << ", expected 50..100000";
   } else if (c.axes_actuated > 0 && !(c.damping > 0) && !(c.stiffness_max > 0)) {
     out << "capabilities damping and stiffness_max are both 0: no stiffness is known to be stable; give either";
+  } else if (c.admittance && c.axes_actuated == 0) {
+    out << "capability axes_actuated is 0 but the device is one of admittance: it cannot be moved";
+  } else if (c.admittance && !(c.mass > 0 && c.speed_max > 0 && c.acceleration_max > 0)) {
+    out << "capabilities mass, speed_max and acceleration_max are " << c.mass << ", " << c.speed_max << ", "
+        << c.acceleration_max << ", expected more: an admittance device is moved as a mass is";
+  } else if (c.admittance && c.axes_actuated == 6 && !(c.inertia > 0 && c.turn_speed_max > 0)) {
+    out << "capabilities inertia and turn_speed_max are " << c.inertia << ", " << c.turn_speed_max
+        << ", expected more: the device turns the hand";
   }
   return out.str();
 }

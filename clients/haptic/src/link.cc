@@ -55,7 +55,14 @@ Link::Link(Client& client, Device& device, const LinkOptions& options)
   request.set_deadband(options.deadband);
   attached_ = client_.attach_tool(request);
   epoch_ = client_.epoch();
-  loop_ = std::make_unique<Loop>(loop_options(c, attached_, options_));
+  const LoopOptions loop = loop_options(c, attached_, options_);
+  if (c.admittance) {
+    auto admittance = std::make_unique<AdmittanceLoop>(loop, choose_admittance(c, options_.mass));
+    admittance_ = admittance.get();
+    loop_ = std::move(admittance);
+  } else {
+    loop_ = std::make_unique<Loop>(loop);
+  }
   if (attached_.deadband() > 0) {
     wire::DeadbandOptions band;
     band.share = attached_.deadband();
@@ -137,6 +144,17 @@ Reading Link::read_device(int cycles) {
   return reading_;
 }
 
+// Impedance devices get a force for their pose, admittance devices a motion for the hand's force.
+void Link::move_device(int cycles) {
+  const Reading reading = read_device(cycles);
+  if (admittance_ == nullptr) {
+    device_.write(loop_->step(reading, cycles));
+    return;
+  }
+  const AdmittanceLoop::Command motion = admittance_->move(reading, cycles);
+  device_.write_pose(motion.X_DH, motion.V_DH);
+}
+
 void Link::cycle(int cycles) {
   std::vector<ToolMessage> arrived;
   int wish = 0;
@@ -150,8 +168,7 @@ void Link::cycle(int cycles) {
   if (wish > 0) loop_->engage();
   if (wish < 0) loop_->let_go();
   for (const ToolMessage& message : arrived) loop_->receive(message);
-  const Wrench force = loop_->step(read_device(cycles), cycles);
-  device_.write(force);
+  move_device(cycles);
   thread_local v1::DevicePacket packet;
   fill(loop_->message(), epoch_, attached_.tool(), packet);
   const bool due = !band_ || band_->take(loop_->message());

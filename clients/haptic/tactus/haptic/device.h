@@ -13,7 +13,7 @@ struct Capabilities {
   std::string name = "device";
   int axes_sensed = 3;       // 3: position; 6: and orientation
   int axes_actuated = 3;     // 0: none (mouse, keyboard); 3: force; 6: and torque
-  bool admittance = false;   // reads forces, takes poses
+  bool admittance = false;   // reads forces, takes poses: mass, damping and inertia are then the least it may be given
   double force_max = 0;      // [N]
   double torque_max = 0;     // [N m]
   double mass = 0;           // felt at H, at least [kg]
@@ -26,6 +26,10 @@ struct Capabilities {
   double workspace_radius = 0;    // [m]
   double rate_hz = 1000;          // cycles a second
   double delay_s = 0;             // from a reading to the force that answers it, measured
+  // Of admittance devices, what their position control follows.
+  double speed_max = 0;         // [m/s]
+  double turn_speed_max = 0;    // [rad/s]
+  double acceleration_max = 0;  // [m/s^2]; of turns as much more as turn_speed_max is than speed_max
 };
 
 // Empty: fine. Otherwise what contradicts what, and what is expected.
@@ -49,8 +53,10 @@ class Device {
   virtual Capabilities capabilities() const = 0;
   // The newest reading. not_ready: none since the last one; lost: it does not answer any more.
   virtual Status read(Reading& out) = 0;
-  // Force and torque on the hand, held until the next call (admittance devices: write_pose). In D.
+  // Force and torque on the hand, held until the next call (of the others). In D.
   virtual Status write(const Wrench& F_H_D) = 0;
+  // Admittance devices: where the handle is to be when this cycle ends, and how fast it goes there. When nothing more
+  // comes, it stays there.
   virtual Status write_pose(const Pose&, const Twist&) { return Status::lost; }
   // Zero force, then let go. May be called twice.
   virtual void close() = 0;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tactus/client.h"
+#include "tactus/haptic/admittance.h"
 #include "tactus/haptic/deadband.h"
 #include "tactus/haptic/device.h"
 #include "tactus/haptic/loop.h"
@@ -30,6 +31,7 @@ struct LinkOptions {
   double position_scale = 1;
   Quat q_WD = Quat::Identity();  // the device's frame in the world
   double stiffness = 0;          // wished for at the tool [N/m]; 0: what is passive
+  double mass = 0;               // felt with an admittance device [kg]; 0: the least that it says
   double watchdog_s = 0;         // 0: the server's
   double reach = 0;              // 0: the server's [m]
   double deadband = 0;           // share below which neither side sends anew, 0..0.5; 0: all is sent
@@ -79,6 +81,7 @@ class Link {
  private:
   void run();
   void cycle(int cycles);
+  void move_device(int cycles);
   Reading read_device(int cycles);
 
   Client& client_;
@@ -86,6 +89,7 @@ class Link {
   const LinkOptions options_;
   v1::ToolAttached attached_;
   std::unique_ptr<Loop> loop_;
+  AdmittanceLoop* admittance_ = nullptr;  // loop_, of an admittance device
   std::optional<DeviceDeadband> band_;
   Reading reading_;        // newest
   int silent_cycles_ = 0;  // since then

@@ -29,6 +29,8 @@ class LocalModel {
   // One period: the wrench on the device, K (proxy - reference) + B (its rate), in W at the reference.
   Wrench step(const Pose& X_WR, const Twist& V_WR, const Gains& gains, double period);
   const Pose& proxy() const { return X_WP_; }
+  // The proxy did not get as far as step() took it.
+  void hold(const Pose& X_WT) { X_WP_ = X_WT; }
   bool in_contact() const { return contact_; }
   // Elastic energy between proxy and reference [J].
   double stored(const Pose& X_WR, const Gains& gains) const;

@@ -90,9 +90,10 @@ class Loop {
   double round_trip_peak() const { return round_trip_peak_; }  // held in contact
   const LoopOptions& options() const { return options_; }
 
- private:
+ protected:  // AdmittanceLoop has the same states, checks and messages
   bool check(const Reading& reading, double dt);
   void watch(int cycles);
+  void stop(std::uint32_t bit, const char* why);
   std::uint64_t held_back(const ToolMessage& tool) const;
   void map();
   void anchor(const Reading& reading);
@@ -101,7 +102,6 @@ class Loop {
   void answer_wave(int cycles);
   Wrench staged(const Wrench& F_W);
   Wrench rest_law() const;
-  void stop(std::uint32_t bit, const char* why);
   void fill_message(const Reading& reading);
   double share_by_age() const;
 
