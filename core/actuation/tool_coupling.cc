@@ -87,6 +87,7 @@ void ToolCoupling::engage(const ToolSettings& settings, const ToolMass& mass, co
   share_ = 1;
   X_WT_last_ = X_WR_;
   forgiven_ = 0;
+  port_out_ = port_heard_ = 0;
   quiet_ticks_ = 0;
   report_ = {};
 }
@@ -151,15 +152,31 @@ void ToolCoupling::move_reference(double h) noexcept {
     input_.X_WR.q = rotate_by(h * input_.V_WR.w, input_.X_WR.q);
   }
   Vec3 step = input_.X_WR.p - X_WR_.p, turned = small_turn(X_WR_.q, input_.X_WR.q);
+  if (settings_.passivity) pass(step, turned);
   const bool slow = cut_length(step, settings_.speed_limit * h),
              lazy = cut_length(turned, settings_.turn_speed_limit * h);
   if (slow || lazy) bits_ |= kToolSpeedLimited;
   X_WR_.p += step;
-  X_WR_.q = lazy ? rotate_by(turned, X_WR_.q) : input_.X_WR.q;
+  X_WR_.q = lazy || settings_.passivity ? rotate_by(turned, X_WR_.q) : input_.X_WR.q;
   V_WR_ = input_.V_WR;
   if (silent_ticks_ > 0 && !goes_on) V_WR_ = {};
   if (cut_length(V_WR_.v, settings_.speed_limit) || cut_length(V_WR_.w, settings_.turn_speed_limit))
     bits_ |= kToolSpeedLimited;
+}
+
+// Time-domain passivity at this end of the network (Ryu, Artigas & Preusche 2010): the reference goes towards where the
+// device wants it only as far as the device's port has put in energy for; the rest of the way is made up later.
+void ToolCoupling::pass(Vec3& step, Vec3& turned) const noexcept {
+  constexpr double kAllowance = 0.1e-3;  // [J]
+  const ToolGains g = gains_now();
+  const double bank = std::max(0.0, port_heard_ + kAllowance - port_out_);
+  const double a = report_.F_T_W.force.dot(step) + report_.F_T_W.torque.dot(turned);
+  const double b = g.stiffness * step.squaredNorm() + g.turn_stiffness * turned.squaredNorm();
+  if (!(a + b > bank)) return;
+  const double root = std::sqrt(a * a + 4 * b * bank);
+  const double scale = std::clamp(a > 0 ? 2 * bank / (a + root) : (root - a) / (2 * b), 0.0, 1.0);
+  step *= scale;
+  turned *= scale;
 }
 
 // b r + F = sqrt(2 b) u with F = K e + B (r - v) at the end of the tick: the reference velocity that the wave asks for.
@@ -309,6 +326,9 @@ void ToolCoupling::account(const Pose& before, const SpatialForce& F) noexcept {
   const ToolGains g = gains_now();
   const double along = std::clamp(step.dot(report_.X_WT.p - X_WT_last_.p), 0.0, step.squaredNorm());
   report_.reference_work += F.force.dot(step) - 0.5 * g.stiffness * (step.squaredNorm() - along) + F.torque.dot(turned);
+  const double given = F.force.dot(step) + F.torque.dot(turned);
+  port_heard_ = std::max(port_heard_, input_.port_in);
+  (given > 0 ? port_out_ : report_.port_in) += std::abs(given);
   X_WT_last_ = report_.X_WT;
   report_.created = report_.tool_work + report_.stored - report_.reference_work - forgiven_;
 }

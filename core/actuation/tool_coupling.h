@@ -30,6 +30,7 @@ struct ToolSettings {
   double speed_limit = 5, turn_speed_limit = 50;       // of the reference [m/s], [rad/s]
   double position_scale = 1;                           // of the tool's motion to the handle's
   bool carry_weight = true;                            // a free body's weight is taken off it
+  bool passivity = false;                              // direct: time-domain passivity at the reference
   bool gate = true;                                    // off: for measurements only
   std::uint32_t watchdog_ticks = 5, ramp_ticks = 50, ramp_in_ticks = 200;
   std::uint32_t predict_ticks = 0;  // a reference not renewed goes on with its velocity for so long (deadband)
@@ -40,6 +41,7 @@ struct ToolInput {
   Pose X_WR;
   SpatialVelocity V_WR;
   SpatialForce F_H_W;          // on the hand, as its side renders it
+  double port_in = 0;          // time-domain passivity: energy that the device's port took in, cumulative [J]
   double stiffness_share = 1;  // of the gains, 0..1: gains by age (direct)
   Vec3 wave_v = Vec3::Zero();  // mean wave of this tick [sqrt(W)], translation
   Vec3 wave_w = Vec3::Zero();  // and rotation
@@ -72,6 +74,7 @@ struct ToolReport {
   double reference_work = 0;  // put in by the reference's motion, since engaged [J]
   double tool_work = 0;       // given to the tool, since engaged [J]
   double created = 0;         // given to the tool or stored, and put in by nobody: above 0 the coupling itself gave [J]
+  double port_in = 0;         // time-domain passivity: put into the network by the tool, since engaged [J]
   double declared = 0;        // taken from the world, at most so far: an active scene's input [J]
 };
 
@@ -119,6 +122,7 @@ class ToolCoupling {
   SpatialForce rest() noexcept;
   void watch(bool fresh) noexcept;
   void move_reference(double h) noexcept;
+  void pass(Vec3& step, Vec3& turned) const noexcept;
   void play_wave(const ToolGains& gains, double h) noexcept;
   [[nodiscard]] ToolGains gains_now() const noexcept;
   void lower(const ToolGains& most) noexcept;
@@ -139,8 +143,9 @@ class ToolCoupling {
   std::uint64_t silent_ticks_ = 0;
   std::uint32_t ramp_left_ = 0, ramp_in_left_ = 0;
   double share_ = 1;
-  Pose X_WT_last_;       // of the tick before, under the force held since
-  double forgiven_ = 0;  // of created, at the last quiet moment [J]
+  Pose X_WT_last_;                        // of the tick before, under the force held since
+  double port_out_ = 0, port_heard_ = 0;  // time-domain passivity: given to the tool, taken from the hand [J]
+  double forgiven_ = 0;                   // of created, at the last quiet moment [J]
   std::uint32_t quiet_ticks_ = 0;
   ToolReport report_;
 };

@@ -63,7 +63,8 @@ v1::VerdictCode check(const v1::DevicePacket& p) {
   const bool counts = p.pose_size() == 7 && p.velocity_size() == 6 && (p.wave_size() == 0 || p.wave_size() == 6) &&
                       (p.wrench_size() == 0 || p.wrench_size() == 6);
   if (!counts) return v1::VERDICT_REFUSED_WRONG_COUNT;
-  for (const double x : {p.stiffness_share(), p.given_j(), p.taken_j(), p.round_trip_s(), p.band_error()}) {
+  for (const double x :
+       {p.stiffness_share(), p.given_j(), p.taken_j(), p.round_trip_s(), p.band_error(), p.port_in_j()}) {
     if (!std::isfinite(x)) return v1::VERDICT_REFUSED_NOT_FINITE;
   }
   if (!finite(p.pose()) || !finite(p.velocity()) || !finite(p.wave()) || !finite(p.wrench()))
@@ -91,6 +92,7 @@ DeviceRow to_row(const v1::DevicePacket& p) {
   std::copy(p.wave().begin(), p.wave().end(), row.wave.begin());
   std::copy(p.wrench().begin(), p.wrench().end(), row.force.begin());
   row.stiffness_share = p.stiffness_share();
+  row.port_in = p.port_in_j();
   row.given = p.given_j();
   row.taken = p.taken_j();
   row.round_trip = p.round_trip_s();
@@ -122,6 +124,7 @@ void fill(const ToolRow& row, v1::ToolPacket& out) {
   out.set_reference_j(r.reference_work);
   out.set_tool_j(r.tool_work);
   out.set_declared_j(r.declared);
+  out.set_port_in_j(r.port_in);
   out.set_samples(row.samples);
   out.set_samples_lost(row.samples_lost);
   add(out.mutable_device_pose(), r.X_WR);

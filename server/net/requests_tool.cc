@@ -30,6 +30,8 @@ void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t
   out.set_wave_impedance_n_s_per_m(s.wave_impedance);
   out.set_turn_impedance_n_m_s_per_rad(s.turn_impedance);
   out.set_deadband(choice.deadband);
+  out.set_passivity(choice.passivity);
+  out.set_passivity_round_trip_s(choice.passivity_round_trip);
   out.set_heartbeat_s(h * choice.heartbeat_ticks);
   for (const std::string& note : choice.notes) out.add_notes(note);
 }

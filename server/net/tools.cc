@@ -21,6 +21,9 @@ constexpr double kWaveImpedance = 14, kTurnImpedance = 0.014;
 // Round trip up to which the server's own coupling is stiffer than waves are (clients/haptic/README.md) [s].
 constexpr double kDirectMax = 0.002;
 
+// Where time-domain passivity keeps the ledgers without help of the gates (clients/haptic/README.md) [s].
+constexpr double kPassivityMax = 0.005;
+
 struct Range {
   const char* name;
   double value, high;
@@ -54,6 +57,20 @@ ToolMode choose_mode(const v1::AttachTool& request, const ToolScene& at, std::st
                     100 * request.loss());
   if (worst <= 0) why = fmt::format("mode wave: {}the link was not measured", scene);
   return ToolMode::wave;
+}
+
+// Why time-domain passivity cannot be had; empty: it can.
+std::string why_no_passivity(const v1::AttachTool& r, ToolMode mode, const ToolScene& at) {
+  const double worst = r.round_trip_s() + r.jitter_s();
+  if (mode != ToolMode::direct) return "it is of mode direct";
+  if (at.slow) return "a slow model is in charge, whose steps it does not cover";
+  if (r.deadband() > 0) return "energies that a deadband does not send are not known";
+  if (worst <= 0) return "the link was not measured";
+  if (r.loss() > 0) return fmt::format("the link loses {:.2g} % of its datagrams", 100 * r.loss());
+  if (worst > kPassivityMax)
+    return fmt::format("the link's {:.3g} ms are beyond the {:.3g} ms that it was measured to bear", 1e3 * worst,
+                       1e3 * kPassivityMax);
+  return {};
 }
 
 using Lower = std::function<void(double&, double, const char*, const char*)>;
@@ -168,6 +185,12 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   if (s.mode == ToolMode::local && scene.slow && d.axes_actuated() > 0)
     out.notes.emplace_back(
         "mode local beside a slow model: a body between two hands slips; direct and wave hold it, for both hands");
+  if (request.passivity()) {
+    const std::string why = why_no_passivity(request, s.mode, scene);
+    out.passivity = s.passivity = why.empty();
+    out.passivity_round_trip = out.passivity ? kPassivityMax : 0.0;
+    if (!why.empty()) out.notes.emplace_back("no time-domain passivity: " + why);
+  }
   s.gains = {out.stiffness, 2, out.turn_stiffness, 2e-4};
   if (s.mode == ToolMode::wave) s.gains = {5000, kWaveImpedance, 0.5, 1e-3};
   s.position_scale = scale;

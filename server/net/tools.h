@@ -23,7 +23,9 @@ struct ToolChoice {
   double reach = 0;
   double stiffness = 0, damping = 0, turn_stiffness = 0, turn_damping = 0;  // for the client, at the tool
   double force_limit = 0, torque_limit = 0;                                 // at the handle
-  double deadband = 0;                                                      // share; 0: none
+  bool passivity = false;  // time-domain passivity, up to passivity_round_trip [s]
+  double passivity_round_trip = 0;
+  double deadband = 0;  // share; 0: none
   std::uint32_t heartbeat_ticks = 0;
   std::vector<std::string> notes;
 };

@@ -113,6 +113,7 @@ const ToolInput* ToolDesk::input_of(Tool& tool, std::uint64_t tick, double h) no
     in.V_WR = {Vec3(d.velocity[3], d.velocity[4], d.velocity[5]), Vec3(d.velocity[0], d.velocity[1], d.velocity[2])};
   }
   in.stiffness_share = d.stiffness_share;
+  in.port_in = d.port_in;
   in.F_H_W = {Vec3(d.force[3], d.force[4], d.force[5]), Vec3(d.force[0], d.force[1], d.force[2])};
   return &in;
 }

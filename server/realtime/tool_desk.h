@@ -24,6 +24,7 @@ struct DeviceRow {
   std::array<double, 6> wave{};      // cumulative
   std::array<double, 6> force{};     // on the hand, in W
   double stiffness_share = 1, given = 0, taken = 0, round_trip = 0;
+  double port_in = 0;  // time-domain passivity [J]
   std::uint32_t bits = 0, buttons = 0;
   std::uint64_t band_seen = 0, band_sent = 0;  // with a deadband: its cycles, and DEVICEs of them
   double band_error = 0;                       // largest, in units of the band

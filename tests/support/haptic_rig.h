@@ -71,6 +71,7 @@ inline DeviceRow to_row(const haptic::DeviceMessage& m) {
   row.wave = m.wave;
   row.force = {m.F_H.force.x(), m.F_H.force.y(), m.F_H.force.z(), m.F_H.torque.x(), m.F_H.torque.y(), m.F_H.torque.z()};
   row.stiffness_share = m.stiffness_share;
+  row.port_in = m.port_in;
   row.bits = m.bits;
   return row;
 }
@@ -85,6 +86,7 @@ inline haptic::ToolMessage to_message(const ToolRow& row, std::uint64_t tick) {
   m.V_WT = {r.V_WT.v, r.V_WT.w};
   m.F_T = {r.F_T_W.force, r.F_T_W.torque};
   m.wave = row.wave;
+  m.port_in = r.port_in;
   m.declared = r.declared;
   m.bits = r.bits;
   m.grip = row.grip;

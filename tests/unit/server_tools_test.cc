@@ -27,6 +27,7 @@ v1::AttachTool sound() {
   return r;
 }
 bool noted(const ToolChoice& choice, const std::string& words) {
+  if (words.empty()) return true;
   for (const std::string& note : choice.notes) {
     if (note.find(words) != std::string::npos) return true;
   }
@@ -84,6 +85,30 @@ TEST_CASE("server_tools: whatever a client states or wishes, it is granted no mo
   r.mutable_device()->set_delay_s(0.0045);  // b / (T/2 + Td)
   CHECK(choose(r, options, kTick).stiffness <= 1.0 / (0.0005 + 0.0045));
   CHECK(choose(sound(), options, kTick).notes.size() == 1);  // the mode, and nothing was cut
+}
+
+TEST_CASE("server_tools: time-domain passivity is granted where it was measured to hold, and nowhere else") {
+  const auto granted = [](auto change, const char* why) {
+    v1::AttachTool r = sound();
+    r.set_mode(v1::TOOL_DIRECT);
+    r.set_passivity(true);
+    r.set_round_trip_s(0.001);
+    ToolScene scene;
+    change(r, scene);
+    const ToolChoice choice = choose(r, {}, kTick, scene);
+    CHECK(choice.settings.passivity == choice.passivity);
+    CHECK(noted(choice, "no time-domain passivity") == !choice.passivity);
+    CHECK(noted(choice, why));
+    return choice.passivity;
+  };
+  CHECK(granted([](auto&, auto&) {}, ""));
+  CHECK_FALSE(granted([](auto& r, auto&) { r.set_round_trip_s(0.010); }, "beyond"));
+  CHECK_FALSE(granted([](auto& r, auto&) { r.set_jitter_s(0.010); }, "beyond"));
+  CHECK_FALSE(granted([](auto& r, auto&) { r.set_loss(0.01); }, "loses"));
+  CHECK_FALSE(granted([](auto& r, auto&) { r.set_round_trip_s(0); }, "not measured"));
+  CHECK_FALSE(granted([](auto& r, auto&) { r.set_deadband(0.1); }, "deadband"));
+  CHECK_FALSE(granted([](auto& r, auto&) { r.set_mode(v1::TOOL_WAVE); }, "mode direct"));
+  CHECK_FALSE(granted([](auto&, auto& scene) { scene.slow = true; }, "slow model"));
 }
 
 TEST_CASE("server_tools: an admittance device is a mass that planes hold: mode local whatever is asked, told why") {

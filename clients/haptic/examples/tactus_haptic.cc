@@ -23,7 +23,7 @@ struct Wishes {
   double seconds = 3, depth = 0.05, watchdog = 0, scale = 1, step = 0.005;
   double damping = 1, deadband = 0, mass = 0;
   haptic::HaplyOptions haply;
-  bool json = false;
+  bool json = false, passivity = false;
 };
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -50,6 +50,7 @@ int read_wishes(int argc, char** argv, Wishes& w) {
   app.add_option("--haply-force", w.haply.force_max, "haply: what the device may give at most [N]");
   app.add_option("--haply-stiffness", w.haply.stiffness_max, "haply: closed loop, at most [N/m]");
   app.add_option("--deadband", w.deadband, "share of change below which nothing is sent anew; 0: all is sent");
+  app.add_flag("--passivity", w.passivity, "mode direct under time-domain passivity, if the link is within its limits");
   app.add_option("--watchdog", w.watchdog, "[s]; 0: the server's");
   app.add_flag("--json", w.json, "one JSON object");
   try {
@@ -96,6 +97,7 @@ int hold(const Wishes& w, haptic::Device& device, std::function<void(int)> after
   options.position_scale = w.scale;
   options.deadband = w.deadband;
   options.mass = w.mass;
+  options.passivity = w.passivity;
   haptic::Link link(client, device, options);
   for (const std::string& note : link.attached().notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
   link.set_after_cycle(std::move(after_cycle));

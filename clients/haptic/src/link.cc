@@ -47,7 +47,8 @@ Link::Link(Client& client, Device& device, const LinkOptions& options)
   request.set_tool(options.tool);
   fill(c, *request.mutable_device());
   request.set_mode(options.mode ? static_cast<v1::ToolMode>(*options.mode) : v1::TOOL_AUTO);
-  if (!options.mode) measure_link(client_, request);
+  if (!options.mode || options.passivity) measure_link(client_, request);
+  request.set_passivity(options.passivity);
   request.set_position_scale(options.position_scale);
   request.set_stiffness_n_per_m(options.stiffness);
   request.set_watchdog_s(options.watchdog_s);

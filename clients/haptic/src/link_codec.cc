@@ -36,6 +36,7 @@ void fill(const DeviceMessage& m, std::uint32_t epoch, std::uint32_t tool, v1::D
   out.set_buttons(m.buttons);
   out.set_stiffness_share(m.stiffness_share);
   out.set_given_j(m.given);
+  out.set_port_in_j(m.port_in);
   out.set_taken_j(m.taken);
   out.set_round_trip_s(m.round_trip_s);
   add(out.mutable_pose(), m.X_WR.p);
@@ -65,6 +66,7 @@ bool read(const v1::ToolPacket& p, ToolMessage& m) {
   for (int i = 0; i < p.wave_size(); ++i) m.wave[static_cast<std::size_t>(i)] = p.wave(i);
   m.gains.stiffness = p.stiffness_n_per_m();
   m.declared = p.declared_j();
+  m.port_in = p.port_in_j();
   m.planes.clear();
   for (int i = 0; i < planes; ++i) {
     Plane plane;
@@ -117,6 +119,8 @@ LoopOptions loop_options(const Capabilities& c, const v1::ToolAttached& a, const
   o.inertia = c.inertia;
   o.damping = c.damping;
   o.deadband = a.deadband();
+  o.passivity = a.passivity();
+  o.passivity_round_trip = a.passivity_round_trip_s();
   o.wave_impedance = a.wave_impedance_n_s_per_m();
   o.turn_impedance = a.turn_impedance_n_m_s_per_rad();
   return o;

@@ -77,8 +77,11 @@ void Loop::engage() {
   reason_.clear();
   playout_.clear();
   out_.wave.fill(0);
+  out_.port_in = 0;
   line_.restart();
   turn_line_.restart();
+  port_.restart();
+  controller_ = 0;
   last_law_ = damped_ = {};
   round_trip_peak_ = 0;
 }
@@ -123,6 +126,7 @@ void Loop::receive(const ToolMessage& tool) {
   gate_.set_round_trip(round_trip_peak_);
   if (options_.active_scene && tool.declared > declared_seen_) gate_.declare(tool.declared - declared_seen_);
   declared_seen_ = std::max(declared_seen_, tool.declared);
+  port_.hear(tool.port_in);
   if (options_.mode == Mode::local)
     local_.receive(tool, round_trip_peak_ + ((tool.bits & kToolSlow) != 0 ? kSlowAge : 0.0), interval);
 }
@@ -226,16 +230,34 @@ Wrench Loop::wave_law(int cycles) {
          Wrench{std::sqrt(2 * b) * line_.in() - b * V_WR_.v, std::sqrt(2 * bt) * turn_line_.in() - bt * V_WR_.w};
 }
 
+// The server's coupling, and a damper of one's own while it touches. Under time-domain passivity the port's account
+// decides how much more is damped.
+Wrench Loop::direct_law(int cycles) {
+  const double dt = options_.period * std::max(1, cycles), speed = V_WR_.v.norm();
+  const bool counts = options_.passivity && !port_.closed();
+  if (counts) {
+    const Wrench held{options_.q_WD * held_.force / options_.position_scale, options_.q_WD * held_.torque};
+    port_.add(dt * power(held - damped_, V_WR_), dt * controller_ * speed * speed);
+    // A link slower than was granted: what the accounts cut then makes it ring.
+    if (round_trip_peak_ > options_.passivity_round_trip) port_.close();
+    out_.port_in = port_.in();
+  }
+  const Wrench net = passive_hold(-1.0 * tool_.F_T, V_WR_, options_.deadband);
+  const bool touched = !tool_.F_T.force.isZero(0) || !tool_.F_T.torque.isZero(0);
+  controller_ = 0;
+  if (counts) controller_ = port_.damper(power(net, V_WR_), speed, options_.period, options_.controller_max);
+  const double damping = (touched ? options_.local_damping : 0.0) + controller_;
+  damped_ = {-damping * V_WR_.v, (touched ? -options_.turn_local_damping : 0.0) * V_WR_.w};
+  return net + damped_;
+}
+
 // What the hand should be given, in W, at the tool's scale.
 Wrench Loop::law(int cycles) {
   switch (options_.mode) {
     case Mode::local:
       return local_.step(X_WR_, V_WR_, options_.gains, options_.period);
-    case Mode::direct: {
-      const Wrench damped{options_.local_damping * V_WR_.v, options_.turn_local_damping * V_WR_.w};
-      const bool touched = !tool_.F_T.force.isZero(0) || !tool_.F_T.torque.isZero(0);
-      return passive_hold(-1.0 * tool_.F_T, V_WR_, options_.deadband) - (touched ? 1.0 : 0.0) * damped;
-    }
+    case Mode::direct:
+      return direct_law(cycles);
     case Mode::wave:
       return wave_law(cycles);
   }
@@ -315,7 +337,8 @@ void Loop::fill_message(const Reading& reading) {
   out_.grip = engaged() ? grip_ : 0;
   out_.X_WR = X_WR_;
   out_.V_WR = V_WR_;
-  out_.stiffness_share = options_.mode == Mode::direct ? share_by_age() : 1.0;
+  const bool full = options_.passivity && !port_.closed();
+  out_.stiffness_share = options_.mode == Mode::direct && !full ? share_by_age() : 1.0;
   out_.F_H = {options_.q_WD * held_.force, options_.q_WD * held_.torque};
   out_.given = ledger_.given();
   out_.taken = ledger_.taken();

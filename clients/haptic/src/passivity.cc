@@ -19,6 +19,12 @@ Vec3 WaveEnd::send(const Vec3& wanted, double taken, double period) {
   return energy > most ? Vec3(std::sqrt(most / energy) * wanted) : wanted;
 }
 
+double NetworkPort::damper(double power, double speed, double period, double most) const {
+  const double over = period * std::max(0.0, power) - bank();
+  if (!(over > 0) || !(speed > 0)) return 0;
+  return std::min(most, over / (period * speed * speed));
+}
+
 // The bound for s times the wanted wrench: a s + b s^2 <= bank, with a = power and what the estimate may miss, b = what
 // the wrench itself adds within the period. A wrench that brakes may reverse the handle within the period and drive it.
 // V is the mean of the period before: what the wrench of then added in its second half comes to it.

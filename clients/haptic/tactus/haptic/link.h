@@ -35,6 +35,7 @@ struct LinkOptions {
   double watchdog_s = 0;         // 0: the server's
   double reach = 0;              // 0: the server's [m]
   double deadband = 0;           // share below which neither side sends anew, 0..0.5; 0: all is sent
+  bool passivity = false;        // mode direct under time-domain passivity, where the link is within its limits
   bool engage = true;            // at once
 };
 

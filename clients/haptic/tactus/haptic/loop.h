@@ -47,10 +47,13 @@ struct LoopOptions {
   double damping = 0;            // of the device: gains by age
   double local_damping = 5;      // direct and wave mode [N s/m]
   double turn_local_damping = 5e-3;
+  double controller_max = 30;  // of time-domain passivity's damper: 0.3 m/T at 0.1 kg [N s/m]
   double wave_impedance = 14, turn_impedance = 0.014;
-  double deadband = 0;        // share of the received wrench's deadband: hold by the passive rule; 0: none
-  bool gate = true;           // off: for measurements only
-  bool active_scene = false;  // the server's declared input may be given out
+  bool passivity = false;             // direct mode: time-domain passivity instead of gains by age
+  double passivity_round_trip = 1e9;  // beyond it gains by age, until engaged anew [s]
+  double deadband = 0;                // share of the received wrench's deadband: hold by the passive rule; 0: none
+  bool gate = true;                   // off: for measurements only
+  bool active_scene = false;          // the server's declared input may be given out
 };
 // Stiffness that is passive with a device of damping b, a delay from reading to force, period T: 2b/T of Colgate &
 // Schenkel 1997, b / (T/2 + delay) with delay. At the handle; share: how much of it is used.
@@ -99,6 +102,7 @@ class Loop {
   void anchor(const Reading& reading);
   Wrench law(int cycles);
   Wrench wave_law(int cycles);
+  Wrench direct_law(int cycles);
   void answer_wave(int cycles);
   Wrench staged(const Wrench& F_W);
   Wrench rest_law() const;
@@ -111,6 +115,7 @@ class Loop {
   LocalModel local_;
   wire::Playout<6> playout_;
   WaveEnd line_{kWaveBank}, turn_line_{kTurnWaveBank};
+  NetworkPort port_;
   std::uint32_t bits_ = 0, grip_ = 0;
   std::string reason_;
   Pose X_DH_, X_anchor_D_, X_anchor_W_, X_WR_;
@@ -120,7 +125,8 @@ class Loop {
   DeviceMessage out_;
   Pose X_WRest_;            // of the spring that is left when the link is lost
   Wrench held_, last_law_;  // held_: acting on the hand in D
-  Wrench damped_;           // of it, by the local damper beside the line, in W
+  Wrench damped_;           // of it, by the local dampers beside the line or network, in W
+  double controller_ = 0;   // of these, the passivity controller's [N s/m]
   double ramp_ = 0;         // 0..1
   double silent_s_ = 0, round_trip_ = 0, round_trip_peak_ = 0, declared_seen_ = 0;
   std::uint64_t tick_cycle_ = 0;

@@ -36,6 +36,7 @@ struct ToolMessage {
   Wrench F_T;                    // of the coupling on the tool
   std::array<double, 6> wave{};  // cumulative [sqrt(W) s]
   Gains gains;                   // that act in the server
+  double port_in = 0;            // time-domain passivity: energy into the network at the tool's port, cumulative [J]
   double declared = 0;           // energy that the scene gave by itself, cumulative [J]
   std::uint32_t bits = 0;        // proto ToolBit
   std::uint32_t grip = 0;        // of the engagement that this answers
@@ -51,6 +52,7 @@ struct DeviceMessage {
   std::array<double, 6> wave{};  // cumulative [sqrt(W) s]
   double stiffness_share = 1;    // gains by age
   Wrench F_H;                    // what the hand is given, in W
+  double port_in = 0;            // time-domain passivity: energy into the network at this port, cumulative [J]
   double given = 0, taken = 0;   // the motor's ledger [J]
   std::uint32_t bits = 0;        // DeviceBit
   std::uint32_t buttons = 0;

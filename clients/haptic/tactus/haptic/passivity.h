@@ -2,6 +2,9 @@
 // before. papers: Hannaford & Ryu 2002 (time-domain passivity); the order of the terms decides the sign (README).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "tactus/haptic/types.h"
 
 namespace tactus::haptic {
@@ -46,6 +49,33 @@ class WaveEnd {
  private:
   double cap_, bank_ = cap_;  // cap_: what was not sent is no bank for later, beyond this
   Vec3 in_ = Vec3::Zero();
+};
+
+// The device's port of a network between two ports, under time-domain passivity (Ryu, Artigas & Preusche 2010): what
+// it gives out here it must have taken in at the other port, as far as is known. The controller is a damper, no
+// stronger than a sampled one may be; what it could not take away is carried on.
+class NetworkPort {
+ public:
+  static constexpr double kAllowance = 0.1e-3;  // [J]
+  static constexpr double kClosed = 1e9;        // [J]
+  void restart() { in_ = out_ = lost_ = heard_ = 0; }
+  // No account any more: what the other side hears covers all.
+  void close() { in_ = heard_ = kClosed; }
+  bool closed() const { return in_ >= kClosed; }
+  // In the period that ended, the network gave so much at this port (below 0: took) and the controller took away
+  // `lost`.
+  void add(double given, double lost) {
+    (given > 0 ? out_ : in_) += std::abs(given);
+    lost_ += lost;
+  }
+  void hear(double in_at_the_other) { heard_ = std::max(heard_, in_at_the_other); }
+  double in() const { return in_; }                                   // since engaged [J]
+  double bank() const { return heard_ + lost_ + kAllowance - out_; }  // below 0: given out, not covered [J]
+  // The damper for a period in which the network is about to give `power` [W] at `speed` [N s/m].
+  double damper(double power, double speed, double period, double most) const;
+
+ private:
+  double in_ = 0, out_ = 0, lost_ = 0, heard_ = 0;
 };
 
 // The wrench is cut so that one period gives out no more than the bank holds: u (v + u T / 2 m) T <= bank, when it
