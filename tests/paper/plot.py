@@ -303,12 +303,32 @@ def sliding(plt, folder):
     return fig
 
 
+def haptic_numbers(plt, folder):
+    """Margin of each row: how many times better than asked, to the right of 1."""
+    data = read(folder, "haptic_numbers")
+    count = len(data["what"])
+    fig, axis = plt.subplots(figsize=(10, 0.22 * count + 1))
+    for i in range(count):
+        asked, measured, least = data["asked"][i], data["measured"][i], data["sense"][i] == "at least"
+        margin = (measured / asked if least else asked / measured) if asked > 0 and measured > 0 else 1e3 if data["good"][i] else 1e-1
+        margin = min(max(margin, 1e-1), 1e3)
+        axis.barh(count - i, margin - 1, left=1, color="tab:green" if data["good"][i] else "tab:red")
+        axis.text(1.05e3, count - i, f"{measured:.3g} {data['unit'][i]}, {data['sense'][i]} {asked:.3g}", fontsize=6, va="center")
+    axis.set_yticks([count - i for i in range(count)], data["what"], fontsize=6)
+    axis.axvline(1, color="black", linewidth=0.8)
+    axis.set_xscale("log")
+    axis.set_xlim(1e-1, 1e3)
+    axis.set_xlabel("times better than asked")
+    return fig
+
+
 FIGURES = {
     "peg_fig1": corner,
     "peg_fig11": lambda plt, folder: models(plt, folder, "peg_fig11", "y_m"),
     "peg_fig12": lambda plt, folder: models(plt, folder, "peg_fig12", "z_m"),
     "peg_fig11_steps": lambda plt, folder: against(plt, folder, "peg_fig11_steps", "steps", [
         ("peg_overlap_m", "peg"), ("printed_overlap_m", "peg, printed")], "steps in 0.5 s", "deepest overlap [m]"),
+    "haptic_numbers": haptic_numbers,
     "survey_fig1": particle, "survey_fig2_4": push_and_force, "survey_fig3": bricks, "survey_incline": incline,
     "survey_painleve": painleve, "survey_sliding": sliding,
     "curved_slide": force_on_sphere, "curved_leaving": leaving,

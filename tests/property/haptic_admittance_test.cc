@@ -16,6 +16,7 @@ namespace {
 
 using test::AdmittanceOptions;
 using test::AdmittanceRig;
+using test::Felt;
 
 haptic::Hand pusher(std::function<double(double)> newton) {
   haptic::Hand hand;
@@ -51,77 +52,16 @@ TEST_CASE("haptic_admittance: in free motion a hand moves the stated mass and da
   }
 }
 
-// Force of all contacts on a body; deepest: of their overlaps.
-double force_on(const World& world, BodyIndex body, double& deepest) {
-  double sum = 0;
-  deepest = 0;
-  const ContactSet& set = world.contacts();
-  for (const Manifold* m = set.manifolds; m != set.manifolds + set.manifold_count; ++m) {
-    if (m->body_a != body && m->body_b != body) continue;
-    deepest = std::max(deepest, m->depth_max);
-    for (std::uint32_t i = 0; i < m->count; ++i) sum += world.contact_force(m->first + i).norm();
-  }
-  return sum;
-}
-
-struct Link {
-  int delay = 0, jitter = 0;  // [ms]
-  double loss = 0;
-};
-
-struct Felt {
-  double depth = 0, overlap = 0, force = 0, contact = 0;  // means over the last 0.3 s; overlap: the model's own
-  double deepest = 0, given_out = 0;
-  bool rings = false, engaged = false;
-};
-
-// A hand of its own kind presses, holds and releases three times; the last time it stays.
-Felt press(const Link& link, bool movable, std::uint64_t seed) {
-  test::Random random(seed * 7919 + 17);
-  test::Scene scene;
-  scene.add_floor();
-  const double top = movable ? 0.04 : 0;
-  if (movable) scene.add(make_box(Vec3(0.05, 0.05, 0.02)), 1, test::at(0, 0, 0.02));
-  const BodyIndex ball = scene.add(make_sphere(0.01), 0.05, test::at(0, 0, top + 0.015));
-  World world = scene.world();
-  AdmittanceOptions o = test::admittance_options(ball);
-  double end = 0;
-  o.hand = test::random_hand(random, seed, end);
-  o.up = o.down = {link.delay, link.jitter, link.loss, 5, -1};
-  o.seed = seed;
-  o.loop.watchdog_s = 1e-3 * (2 * (link.delay + link.jitter) + 60);
-  o.tool.watchdog_ticks = static_cast<std::uint32_t>(1000 * o.loop.watchdog_s);
-  AdmittanceRig rig(world, o);
-  Felt out;
-  std::vector<double> forces;
-  const int ticks = static_cast<int>(1000 * end) + 1000;
-  for (int k = 0; k < ticks; ++k) {
-    rig.tick();
-    const double handle = rig.device.position().z() - rig.sent.X_DH.p.z() + rig.loop.virtual_tool().p.z();
-    const double depth = top + 0.01 - handle;
-    if (k > 400) out.deepest = std::max(out.deepest, depth);  // anchored long since
-    if (k >= ticks - 1000) forces.push_back(rig.device.hand_force().z());
-    if (k < ticks - 300) continue;
-    out.depth += depth / 300;
-    out.force -= rig.device.hand_force().z() / 300;
-    double overlap = 0;
-    out.contact += force_on(world, ball, overlap) / 300;
-    out.overlap += overlap / 300;
-  }
-  out.rings = test::sustained(forces);
-  out.engaged = rig.loop.engaged();
-  out.given_out = rig.given_out;
-  return out;
-}
-
 TEST_CASE("haptic_admittance: a wall is as stiff as the position control, over any link, for hands of every kind") {
   const double servo = haptic::ServoMechanism{}.servo_stiffness;
-  for (const Link& link : {Link{0, 0, 0}, Link{5, 0, 0}, Link{5, 5, 0.1}, Link{20, 0, 0}, Link{50, 5, 0.1}}) {
+  for (const test::LinkOptions& link :
+       {test::LinkOptions{0, 0, 0}, test::LinkOptions{5, 0, 0}, test::LinkOptions{5, 5, 0.1},
+        test::LinkOptions{20, 0, 0}, test::LinkOptions{50, 5, 0.1}}) {
     const double step = haptic::ServoMechanism{}.sensor_step;
     double deepest = 0, given = 0, stiffness = 1e9;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
       CAPTURE(seed);
-      const Felt felt = press(link, false, seed);
+      const Felt felt = test::press_admittance(link, false, seed);
       CHECK(felt.engaged);
       CHECK_FALSE(felt.rings);
       CHECK(felt.force > 0.5);
@@ -141,10 +81,11 @@ TEST_CASE("haptic_admittance: a wall is as stiff as the position control, over a
 }
 
 TEST_CASE("haptic_admittance: a block of 1 kg on the floor") {
-  for (const Link& link : {Link{0, 0, 0}, Link{5, 5, 0.1}, Link{50, 5, 0.1}}) {
+  for (const test::LinkOptions& link :
+       {test::LinkOptions{0, 0, 0}, test::LinkOptions{5, 5, 0.1}, test::LinkOptions{50, 5, 0.1}}) {
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       CAPTURE(seed);
-      const Felt felt = press(link, true, seed);
+      const Felt felt = test::press_admittance(link, true, seed);
       MESSAGE(link.delay << " ms: depth " << 1e3 * felt.depth << " mm, hand " << felt.force << " N, contact "
                          << felt.contact << " N, given out " << 1e3 * felt.given_out << " mJ");
       CHECK(felt.engaged);

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "tests/support/haptic_rig.h"
+#include "tests/support/haptic_cases.h"
 #include "tests/support/share.h"
 #include "tests/support/tolerance.h"
 
@@ -14,52 +14,11 @@ namespace tactus {
 namespace {
 
 using test::BallOnFloor;
+using test::Cut;
+using test::cut_at_full_push;
 using test::HapticRig;
+using test::pushed_through;
 using test::RigOptions;
-
-struct Cut {
-  double force_at_cut = 0, force_left = 0, slope = 0, beyond_stored = 0;
-  bool released = false, resumed = false;
-};
-
-// Pushes at nearly full force; the link dies at a random tick, in either or both directions.
-Cut cut_at_full_push(haptic::Mode mode, std::uint64_t seed) {
-  test::Random random(seed + 1000);
-  BallOnFloor ball(0.0);
-  World world = ball.scene.world();
-  RigOptions o = test::rig_options(ball.ball, random.uniform(0.5, 2.0), mode);
-  o.loop.watchdog_s = 0.005;
-  o.tool.watchdog_ticks = 5;
-  o.hand.stiffness = random.uniform(500, 2000);
-  o.hand.damping = seed % 3 == 0 ? 0.0 : random.uniform(1, 10);
-  const double depth = random.uniform(0.01, 0.02), speed = random.uniform(0.05, 0.2);
-  o.hand.wants = [=](double t) { return test::down_by(std::clamp((t - 0.25) * speed, 0.0, depth)); };
-  const int at = 500 + static_cast<int>(random.below(200));
-  const std::uint32_t which = random.below(3);
-  if (which != 0) o.up.cut_at = at;
-  if (which != 1) o.down.cut_at = at;
-  o.seed = seed;
-  HapticRig rig(world, o);
-  rig.run(at);
-  Cut out;
-  out.force_at_cut = rig.device.acting().force.norm();
-  const double stiffness = rig.loop.options().gains.stiffness;
-  const double work = rig.device.motor_work(), stored = 0.5 * out.force_at_cut * out.force_at_cut / stiffness;
-  double last = out.force_at_cut, at_loss = -1, stored_at_loss = stored;
-  for (int k = 0; k < 400; ++k) {
-    rig.tick();
-    const double force = rig.device.acting().force.norm();
-    if (at_loss < 0 && !rig.loop.engaged()) at_loss = k, stored_at_loss = 0.5 * force * force / stiffness;
-    if (k > 60) out.slope = std::max(out.slope, force > 0 ? 1e9 : 0.0);
-    out.slope = std::max(out.slope, std::abs(force - last));
-    if (k == 55 + 2) out.force_left = force;  // two ticks: the cut is felt a tick later on either side
-    if (k > 100 && (force > 0 || rig.loop.engaged())) out.resumed = true;
-    out.beyond_stored = std::max(out.beyond_stored, rig.device.motor_work() - work - std::max(stored, stored_at_loss));
-    last = force;
-  }
-  out.released = rig.loop.idle() && rig.report().F_T_W.force.isZero(0);
-  return out;
-}
 
 TEST_CASE("link cut at full push: below 1 % at watchdog + 50 ms, at most 2 N/ms, 1 mJ beyond what was stored") {
   for (const haptic::Mode mode : {haptic::Mode::local, haptic::Mode::direct, haptic::Mode::wave}) {
@@ -86,32 +45,6 @@ TEST_CASE("link cut at full push: below 1 % at watchdog + 50 ms, at most 2 N/ms,
     CHECK(worst.beyond_stored <= 1e-3);
     CHECK_FALSE(worst.resumed);
   }
-}
-
-// How far below the sheet's middle the tool's centre got; negative: never.
-double pushed_through(haptic::Mode mode, double mass, double speed, double tilt, ContactModelKind model) {
-  test::Scene scene;
-  scene.set_gravity(Vec3::Zero());
-  scene.add(make_box(Vec3(0.1, 0.1, 0.0005)), 1, {test::turned(Vec3::UnitX(), tilt), Vec3::Zero()}, {}, 0,
-            BodyMode::fixed);
-  const BodyIndex ball = scene.add(make_sphere(0.005), mass, test::at(0, 0, 0.05));
-  scene.model->contact_model = model;
-  World world = scene.world();
-  RigOptions o = test::rig_options(ball, 1.0, mode);
-  o.hand.stiffness = 2000;
-  o.hand.damping = 20;
-  o.hand.wants = [=](double t) { return test::down_by(std::clamp((t - 0.25) * speed, 0.0, 0.065)); };
-  o.tool.force_limit = 10;
-  o.loop.force_limit = 10;
-  HapticRig rig(world, o);
-  double deepest = -1;
-  const Vec3 n = test::turned(Vec3::UnitX(), tilt) * Vec3::UnitZ();
-  const int ticks = 600 + static_cast<int>(65 / speed);  // the hand's way, and a while to press
-  for (int k = 0; k < ticks; ++k) {
-    rig.tick();
-    deepest = std::max(deepest, -n.dot(world.state().p_WBcm(ball)));
-  }
-  return deepest;
 }
 
 TEST_CASE("a 1 mm sheet at 10 N, tools of 50 g and more, up to 1 m/s, every mode: never through in 500 tries") {

@@ -5,38 +5,16 @@
 #include <memory>
 
 #include "tests/support/alloc_guard.h"
-#include "tests/support/haptic_runs.h"
+#include "tests/support/haptic_cases.h"
 #include "tests/support/tolerance.h"
 
 namespace tactus {
 namespace {
 
+using test::contact_wrench;
+using test::delay;
 using test::HapticRig;
 using test::RigOptions;
-
-// The moment of all contact forces on the tool about its origin, and their sum.
-SpatialForce contact_wrench(const World& world, BodyIndex tool) {
-  SpatialForce out;
-  const Vec3 p = body_pose(world.model(), world.state(), tool).p;
-  for (std::uint32_t m = 0; m < world.contacts().manifold_count; ++m) {
-    const Manifold& manifold = world.contacts().manifolds[m];
-    if (manifold.body_a != tool && manifold.body_b != tool) continue;
-    const double sign = manifold.body_a == tool ? 1 : -1;
-    for (std::uint32_t i = manifold.first; i < manifold.first + manifold.count; ++i) {
-      const Vec3 f = sign * world.contact_force(i);
-      out.force += f;
-      out.torque += (world.contacts().points[i].p_WC - p).cross(f);
-    }
-  }
-  return out;
-}
-
-// Delay each way, and patience for it [ticks].
-void delay(RigOptions& o, int ticks) {
-  o.up.delay = o.down.delay = ticks;
-  o.tool.watchdog_ticks = static_cast<std::uint32_t>(60 + 2 * ticks);
-  o.loop.watchdog_s = 1e-3 * o.tool.watchdog_ticks;
-}
 
 constexpr haptic::Mode kModes[] = {haptic::Mode::local, haptic::Mode::direct, haptic::Mode::wave};
 constexpr int kDelays[] = {0, 5, 20};  // each way [ms]
@@ -54,28 +32,8 @@ TEST_CASE(
       CAPTURE(std::string(haptic::mode_name(mode)));
       CAPTURE(mu);
       CAPTURE(ticks);
-      test::Scene scene(mu);
-      scene.set_gravity(Vec3::Zero());
-      scene.add(make_box(Vec3(0.002, 0.05, 0.01)), 1, test::at(0.012, 0, -0.01), {}, 0, BodyMode::fixed);
-      const BodyIndex box = scene.add(make_box(Vec3(0.02, 0.02, 0.01)), 0.1, test::at(0, 0, 0.012));
-      World world = scene.world();
-      RigOptions o = test::rig_options(box, 1.0, mode);
-      o.hand.turn_stiffness = 2;
-      o.hand.turn_damping = 0.01;
-      o.hand.wants = [](double t) { return test::down_by(std::clamp(0.03 * (t - 0.3), 0.0, 0.012)); };
-      delay(o, ticks);
-      HapticRig rig(world, o);
-      rig.run(1500 + 100 * ticks);
-      REQUIRE(rig.loop.engaged());
-      SpatialForce contact;  // means over 0.1 s: the encoder's steps tremble
-      haptic::Wrench felt;
-      for (int k = 0; k < 100; ++k) {
-        rig.tick();
-        const SpatialForce now = contact_wrench(world, box);
-        contact.force += 0.01 * now.force;
-        contact.torque += 0.01 * now.torque;
-        felt = felt + 0.01 * rig.device.acting();
-      }
+      const auto [contact, felt, engaged] = test::on_a_ridge(mode, mu, ticks);
+      REQUIRE(engaged);
       MESSAGE(std::string(haptic::mode_name(mode))
               << ", mu " << mu << ", " << ticks << " ms: force " << felt.force.z() << " N against " << contact.force.z()
               << ", torque " << felt.torque.y() << " N m against " << contact.torque.y());

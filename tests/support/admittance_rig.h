@@ -4,7 +4,7 @@
 
 #include "tactus/haptic/admittance.h"
 #include "tactus/haptic/virtual_admittance.h"
-#include "tests/support/haptic_rig.h"
+#include "tests/support/haptic_runs.h"
 
 namespace tactus::test {
 
@@ -88,5 +88,63 @@ class AdmittanceRig {
   int quiet_ = 0;
   double base_ = 0;
 };
+
+// Force of all contacts on a body; deepest: of their overlaps.
+inline double force_on(const World& world, BodyIndex body, double& deepest) {
+  double sum = 0;
+  deepest = 0;
+  const ContactSet& set = world.contacts();
+  for (const Manifold* m = set.manifolds; m != set.manifolds + set.manifold_count; ++m) {
+    if (m->body_a != body && m->body_b != body) continue;
+    deepest = std::max(deepest, m->depth_max);
+    for (std::uint32_t i = 0; i < m->count; ++i) sum += world.contact_force(m->first + i).norm();
+  }
+  return sum;
+}
+
+struct Felt {
+  double depth = 0, overlap = 0, force = 0, contact = 0;  // means over the last 0.3 s; overlap: the model's own
+  double deepest = 0, given_out = 0;
+  bool rings = false, engaged = false;
+};
+
+// A hand of its own kind presses, holds and releases three times; the last time it stays.
+inline Felt press_admittance(const LinkOptions& link, bool movable, std::uint64_t seed) {
+  Random random(seed * 7919 + 17);
+  Scene scene;
+  scene.add_floor();
+  const double top = movable ? 0.04 : 0;
+  if (movable) scene.add(make_box(Vec3(0.05, 0.05, 0.02)), 1, at(0, 0, 0.02));
+  const BodyIndex ball = scene.add(make_sphere(0.01), 0.05, at(0, 0, top + 0.015));
+  World world = scene.world();
+  AdmittanceOptions o = admittance_options(ball);
+  double end = 0;
+  o.hand = random_hand(random, seed, end);
+  o.up = o.down = link;
+  o.seed = seed;
+  o.loop.watchdog_s = 1e-3 * (2 * (link.delay + link.jitter) + 60);
+  o.tool.watchdog_ticks = static_cast<std::uint32_t>(1000 * o.loop.watchdog_s);
+  AdmittanceRig rig(world, o);
+  Felt out;
+  std::vector<double> forces;
+  const int ticks = static_cast<int>(1000 * end) + 1000;
+  for (int k = 0; k < ticks; ++k) {
+    rig.tick();
+    const double handle = rig.device.position().z() - rig.sent.X_DH.p.z() + rig.loop.virtual_tool().p.z();
+    const double depth = top + 0.01 - handle;
+    if (k > 400) out.deepest = std::max(out.deepest, depth);  // anchored long since
+    if (k >= ticks - 1000) forces.push_back(rig.device.hand_force().z());
+    if (k < ticks - 300) continue;
+    out.depth += depth / 300;
+    out.force -= rig.device.hand_force().z() / 300;
+    double overlap = 0;
+    out.contact += force_on(world, ball, overlap) / 300;
+    out.overlap += overlap / 300;
+  }
+  out.rings = sustained(forces);
+  out.engaged = rig.loop.engaged();
+  out.given_out = rig.given_out;
+  return out;
+}
 
 }  // namespace tactus::test
