@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "core/check.h"
+#include "server/limit_keys.h"
 
 namespace tactus {
 namespace {
@@ -58,24 +59,10 @@ void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
 
 // Sizes of a world's memory.
 void add_limit_keys(std::vector<Key>& keys, Limits& l) {
-  const std::initializer_list<Key> limits{
-      {"limits.bodies", &l.bodies, 1, 16384},
-      {"limits.shapes", &l.shapes, 1, 65536},
-      {"limits.pairs", &l.pairs, 1, 262144},
-      {"limits.points_per_pair", &l.points_per_pair, 4, 64},
-      {"limits.raw_points_per_pair", &l.raw_points_per_pair, 64, 65536},
-      {"limits.patches_per_pair", &l.patches_per_pair, 1, 8},
-      {"limits.mesh_points_per_pair", &l.mesh_points_per_pair, 64, 1 << 20},
-      {"limits.mesh_file_bytes", &l.mesh_file_bytes, 1024, 4294967296.0},
-      {"limits.mesh_triangles", &l.mesh_triangles, 4, 1e8},
-      {"limits.field_bytes", &l.field_bytes, 1 << 20, 68719476736.0},
-      {"limits.hull_vertices", &l.hull_vertices, 4, 4096},
-      {"limits.problem_contacts", &l.problem_contacts, 64, 262144},
-      {"limits.problem_rows", &l.problem_rows, 64, 4096},
-      {"limits.pivot_rows", &l.pivot_rows, 16, 2048},
-      {"limits.impact_sweeps", &l.impact_sweeps, 1, 1000},
-  };
-  keys.insert(keys.end(), limits);
+  for (const LimitKey& key : kLimitKeys) {
+    if (key.small != nullptr) keys.push_back({key.name, &(l.*key.small), key.min, key.max});
+    if (key.large != nullptr) keys.push_back({key.name, &(l.*key.large), key.min, key.max});
+  }
 }
 
 std::vector<Key> keys_of(ServerConfig& c) {

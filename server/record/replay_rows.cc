@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <sstream>
 #include <utility>
 
+#include "core/check.h"
 #include "core/scene/scene.h"
+#include "server/limit_keys.h"
 #include "server/record/keyframe.h"
 #include "server/record/replay.h"
 
@@ -24,31 +27,7 @@ std::uint64_t before(std::uint64_t tick) {
   return tick == 0 ? 0 : tick - 1;
 }
 
-// The keys of the settings that size a world, as they stand in a header's config.
-struct LimitKey {
-  const char* name;
-  std::uint32_t Limits::*small;
-  std::uint64_t Limits::*large;
-};
-constexpr std::array<LimitKey, 15> kLimitKeys{{
-    {"limits.bodies", &Limits::bodies, nullptr},
-    {"limits.shapes", &Limits::shapes, nullptr},
-    {"limits.pairs", &Limits::pairs, nullptr},
-    {"limits.points_per_pair", &Limits::points_per_pair, nullptr},
-    {"limits.raw_points_per_pair", &Limits::raw_points_per_pair, nullptr},
-    {"limits.patches_per_pair", &Limits::patches_per_pair, nullptr},
-    {"limits.mesh_points_per_pair", &Limits::mesh_points_per_pair, nullptr},
-    {"limits.mesh_file_bytes", nullptr, &Limits::mesh_file_bytes},
-    {"limits.mesh_triangles", &Limits::mesh_triangles, nullptr},
-    {"limits.field_bytes", nullptr, &Limits::field_bytes},
-    {"limits.hull_vertices", &Limits::hull_vertices, nullptr},
-    {"limits.problem_contacts", &Limits::problem_contacts, nullptr},
-    {"limits.problem_rows", &Limits::problem_rows, nullptr},
-    {"limits.pivot_rows", &Limits::pivot_rows, nullptr},
-    {"limits.impact_sweeps", &Limits::impact_sweeps, nullptr},
-}};
-
-// Lines "key = number"; what is not there keeps its default.
+// Lines "key = number"; what is not there keeps its default. Throws InputError.
 Limits limits_of(const std::string& config) {
   Limits out;
   for (const LimitKey& key : kLimitKeys) {
@@ -57,8 +36,13 @@ Limits limits_of(const std::string& config) {
     if (at == std::string::npos) continue;
     at += begin.size() + (at == 0 && config.starts_with(begin) ? 0 : 1);
     const double value = std::strtod(config.c_str() + at, nullptr);
-    if (!(value >= 0 && value < 1e15)) continue;
-    if (key.small != nullptr && value < 4294967296.0) out.*key.small = static_cast<std::uint32_t>(value);
+    if (!(value >= key.min && value <= key.max)) {
+      std::ostringstream what;
+      what << "its config has '" << begin << config.substr(at, config.find('\n', at) - at) << "', expected " << key.min
+           << " to " << key.max;
+      throw InputError(what.str());
+    }
+    if (key.small != nullptr) out.*key.small = static_cast<std::uint32_t>(value);
     if (key.large != nullptr) out.*key.large = static_cast<std::uint64_t>(value);
   }
   return out;

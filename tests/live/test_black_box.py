@@ -1,6 +1,7 @@
 """The black box: what the last seconds held, written on request and on faults, read again, and re-executed to the same bits."""
 import random
 import signal
+import threading
 import time
 
 import pytest
@@ -216,6 +217,31 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_loop_goes_on(boxed, tm
         assert eventually(lambda: client.latest().tick > before + 50)
         assert client.push("block", force=(1, 0, 0)).verdict().applied
     assert server.terminate() == 0
+
+
+def test_a_folder_whose_disk_takes_nothing_holds_neither_the_loop_nor_the_end(boxed, make_server, tmp_path):
+    config = tmp_path / "server.toml"
+    config.write_text(f'[black_box]\nfolder = "{boxed.folder}"\n')
+    server = make_server("--config", config)
+    server.environment |= {"LD_PRELOAD": str(require_program("libtactus_stuck_disk.so")), "TACTUS_STUCK_FOLDER": str(boxed.folder)}
+    server.start()
+    with server.connect() as waiting, server.connect(name="driver") as client:
+        request = threading.Thread(target=lambda: pytest.raises((tactus.TimedOut, tactus.LinkLost), waiting.save_black_box), daemon=True)
+        request.start()
+        assert eventually(lambda: list(boxed.folder.glob("*")))
+        before = client.latest().tick
+        with client.claim("block"):
+            assert client.push("block", force=(1, 0, 0)).verdict().applied
+        with pytest.raises(tactus.RequestError, match="being written"):
+            client.save_black_box()
+        assert eventually(lambda: client.latest().tick > before + 500)
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=30) == 1
+        assert time.monotonic() - began > 4
+    request.join(timeout=30)
+    assert not request.is_alive()
+    assert str(boxed.folder) in server.log() and "has taken nothing for 5 s" in server.log()
 
 
 def test_without_a_black_box_a_request_says_so_and_no_more_files_than_allowed_are_written(boxed):

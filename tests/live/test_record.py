@@ -203,6 +203,11 @@ def test_a_difference_is_named_by_tick_body_and_quantity(make_server, run_progra
     assert run_program(require_program("tactus_record_forge"), path, broken, 'kind = "sphere"', 'kind = "teapot"').returncode == 0
     done = run_program(require_program("tactus-sim"), "--replay", broken)
     assert done.returncode == 1 and "does not load any more" in done.stderr and "teapot" in done.stderr
+    greedy = tmp_path / "greedy.mcap"  # would take terabytes
+    assert run_program(require_program("tactus_record_forge"), path, greedy, "limits.bodies = 1024", "limits.bodies = 4000000000").returncode == 0
+    for program in ("tactus-sim", "tactusd"):
+        done = run_program(require_program(program), "--replay", greedy)
+        assert done.returncode == 1 and "'limits.bodies = 4000000000', expected 1 to 16384" in done.stderr, done.stderr
 
 
 def test_files_that_are_none_and_paths_that_cannot_be_written_are_named(make_server, run_program, tmp_path):

@@ -1,5 +1,5 @@
-// A recording as another build might have left it: a text of its scene is replaced by another, the build is another
-// one, and all CRCs are right. usage: tactus_record_forge IN OUT FROM TO
+// A recording as another build might have left it: a text of its scene or config is replaced by another, the build is
+// another one, and all CRCs are right. usage: tactus_record_forge IN OUT FROM TO
 #include <cstdio>
 #include <fstream>
 
@@ -15,11 +15,10 @@ int main(int argc, char** argv) {
   if (!reader.next(record)) return 1;
   v1::RecordHeader header = record.header();
   const std::string from = argv[3], to = argv[4];
-  std::string text = header.scene();
   std::size_t replaced = 0;
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size(), ++replaced)
-    text.replace(at, from.size(), to);
-  header.set_scene(text);
+  for (std::string* text : {header.mutable_scene(), header.mutable_config()})
+    for (std::size_t at = 0; (at = text->find(from, at)) != std::string::npos; at += to.size(), ++replaced)
+      text->replace(at, from.size(), to);
   header.set_build("tactusd 0.0.0 (forged)");
   record::RecordWriter writer(header);
   v1::RecordEnd end;
