@@ -34,7 +34,7 @@ inline double gained_under_imposed_motion(double stiffness, double damping, doub
     if (k == 2 * cycle) before = device.hand_work();
     haptic::Reading r;
     device.read(r);
-    device.write({Vec3(-stiffness * r.X_DH.p.x(), 0, 0), Vec3::Zero()});
+    device.write({haptic::Vec3(-stiffness * r.X_DH.p.x(), 0, 0), haptic::Vec3::Zero()});
     device.carry(at_x(centre + amplitude * std::sin(2 * M_PI * (k + 1) / cycle)));
   }
   return before - device.hand_work();
@@ -84,8 +84,8 @@ inline WallOutcome push_into(const Wall& wall) {
     const haptic::Motion went = haptic::motion(last, r.X_DH);
     gate.add(held, went);
     const double pen = std::max(0.0, r.X_DH.p.x());
-    held = {Vec3(-wall.stiffness * pen, 0, 0), Vec3::Zero()};
-    if (wall.gate) held = gate.limit(held, {went.p / kWallPeriod, Vec3::Zero()});
+    held = {haptic::Vec3(-wall.stiffness * pen, 0, 0), haptic::Vec3::Zero()};
+    if (wall.gate) held = gate.limit(held, {went.p / kWallPeriod, haptic::Vec3::Zero()});
     device.write(held);
     last = r.X_DH;
     const double true_pen = std::max(0.0, device.pose().p.x());
