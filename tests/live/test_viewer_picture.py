@@ -138,8 +138,8 @@ def test_plots_hold_zoom_and_follow_again(page, server):
     page.do("click", selector="#plots-pause")
     assert page.do("wait", script=f"(() => {{ {end} }})() > {held}")
     # A drag across the middle third zooms there; what comes later does not move it; a double click follows again.
-    box = ask(page, "const b = document.querySelector('[data-plot=beat] .u-over').getBoundingClientRect(); return [b.left, b.top, b.width, b.height];")
-    scale = f"{CHART} const x = chart('beat').scales.x; return [x.min, x.max];"
+    box = ask(page, "const b = document.querySelector('[data-plot=beat] canvas').getBoundingClientRect(); return [b.left, b.top, b.width, b.height];")
+    scale = f"{CHART} const x = chart('beat').x; return [x.min, x.max];"
     before = ask(page, scale)
     page.do("drag", x=box[0] + box[2] / 3, y=box[1] + box[3] / 2, dx=box[2] / 3, dy=0, hold_ms=50)
     page.do("drop")

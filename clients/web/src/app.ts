@@ -27,7 +27,7 @@ function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6)
 
 export class App {
   readonly stage = new Stage(document.getElementById("view") as HTMLCanvasElement);
-  readonly plots = new Plots(document.getElementById("plots")!, 200);
+  readonly plots = new Plots(document.getElementById("plots")!, 200, this.stage.software);
   readonly contacts = new Contacts(this.stage.software);
   readonly trails = new Trails();
   readonly devices = new Devices(document.getElementById("devices")!);

@@ -1,10 +1,8 @@
 // Live plots beside the scene. Drag to zoom in time, double click to follow again; a pause keeps what is shown.
-import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
+import { Chart, COLOURS } from "./chart";
 import { PLOTS, type PlotSpec } from "./plot_specs";
-import { atLeast, Series, shown, ticks, upTo, windowOf } from "./series";
+import { Series, shown, windowOf } from "./series";
 
-const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#64748b"];
 const ROOM = 1500, WINDOW_S = 20, HEIGHT = 84;
 
 class Plot {
@@ -12,18 +10,21 @@ class Plot {
   readonly element = document.createElement("section");
   private readonly legend = document.createElement("span");
   private readonly values: Text[] = [];
-  private chart: uPlot | null = null;
+  readonly chart: Chart;
   private changed = false;
   zoomed = false;
 
-  constructor(readonly spec: PlotSpec) {
+  constructor(readonly spec: PlotSpec, plain: boolean) {
     this.series = new Series(spec.lines.length + 1, ROOM);
     const head = document.createElement("h3"), title = document.createElement("span");
     title.textContent = spec.unit ? `${spec.title} [${spec.unit}]` : spec.title;
     head.append(title, this.legend);
     this.element.className = "plot";
     this.element.dataset.plot = spec.key;
-    this.element.append(head);
+    const canvas = document.createElement("canvas");
+    this.element.append(head, canvas);
+    this.chart = new Chart(canvas, HEIGHT, plain);
+    this.listen(canvas);
     this.name(spec.lines);
   }
 
@@ -55,46 +56,58 @@ class Plot {
     this.changed = true;
   }
 
-  build(grid: string, text: string): void {
-    this.chart?.destroy();
-    const axis = { stroke: text, font: "10px system-ui", grid: { stroke: grid, width: 1 }, ticks: { show: false } };
-    this.chart = new uPlot({
-      width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT, legend: { show: false }, padding: [7, 8, 0, 0],
-      cursor: { drag: { x: true, y: false }, points: { size: 5 } },
-      scales: { x: { time: false, range: (_, from, to) => atLeast(from, to, 0.01) }, y: { range: (_, low, high) => upTo(low, high) } },
-      axes: [{ ...axis, size: 17, values: (_, at) => at.map((x) => `${x} s`) }, { ...axis, size: 42, space: 24, values: (_, at) => ticks(at) }],
-      series: [{}, ...this.spec.lines.map((label, i) => ({ label, stroke: COLOURS[i], width: 1.5, points: { show: false } }))],
-      hooks: { setSelect: [() => { this.zoomed = true; }] },
-    }, [[], ...this.spec.lines.map(() => [])], this.element);
-    this.chart.over.addEventListener("dblclick", () => { this.zoomed = false; this.changed = true; });
-    this.changed = true;
+  setLook(grid: string, text: string): void {
+    this.chart.look = { grid, text };
+    this.chart.draw();
+  }
+
+  /** Drag to zoom, double click to follow again: drawn at once, while the plots are held, too. */
+  private listen(canvas: HTMLCanvasElement): void {
+    const at = (event: MouseEvent) => event.clientX - canvas.getBoundingClientRect().left;
+    const tell = (kind: "down" | "move" | "up" | "leave") => (event: PointerEvent) => {
+      if (kind === "down") canvas.setPointerCapture(event.pointerId);
+      if (this.chart.pointer(kind, at(event))) this.zoomed = true;
+      this.chart.draw();
+    };
+    canvas.onpointerdown = tell("down");
+    canvas.onpointermove = tell("move");
+    canvas.onpointerup = canvas.onpointercancel = tell("up");
+    canvas.onpointerleave = tell("leave");
+    canvas.ondblclick = () => { this.zoomed = false; this.redraw(); };
   }
 
   /** True when there was something to draw. */
   draw(): boolean {
-    if (!this.chart || !this.changed || this.element.hidden) return false;
-    this.changed = false;
-    const data = this.series.read(), x = data[0] as number[];
-    this.values.forEach((value, i) => { value.data = shown(data[i + 1].at(-1) ?? NaN); });
-    this.chart.batch(() => {
-      this.chart!.setData(data as uPlot.AlignedData, false);
-      if (!this.zoomed && x.length > 0) this.chart!.setScale("x", windowOf(x[0], x[x.length - 1], WINDOW_S));
-    });
+    if (!this.changed || this.element.hidden) return false;
+    this.redraw();
     return true;
   }
 
-  resize(): void { this.chart?.setSize({ width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT }); }
+  private redraw(): void {
+    this.changed = false;
+    const data = this.chart.data = this.series.read(), x = data[0] as number[];
+    this.values.forEach((value, i) => { value.data = shown(data[i + 1].at(-1) ?? NaN); });
+    if (!this.zoomed && x.length > 0) this.chart.follow(windowOf(x[0], x[x.length - 1], WINDOW_S));
+    this.chart.draw();
+  }
+
+  resize(): void {
+    this.chart.resize(Math.max(180, this.element.clientWidth - 8), devicePixelRatio);
+    this.chart.draw();
+  }
 }
 
 export class Plots {
   paused = false;
-  private readonly plots = new Map(PLOTS.map((spec) => [spec.key, new Plot(spec)]));
-  private readonly turn = [...this.plots.values()];
+  private readonly plots: Map<string, Plot>;
+  private readonly turn: Plot[];
   private drawn = 0;
   private next = 0;
   private shownAtAll = true;
 
-  constructor(readonly panel: HTMLElement, private readonly draw_ms: number) {
+  constructor(readonly panel: HTMLElement, private readonly draw_ms: number, plain: boolean) {
+    this.plots = new Map(PLOTS.map((spec) => [spec.key, new Plot(spec, plain)]));
+    this.turn = [...this.plots.values()];
     for (const plot of this.plots.values()) panel.append(plot.element);
     for (const key of ["joints", "quality", "device", "ledger", "device-link"]) this.plots.get(key)!.element.hidden = true;  // until there is something to show
     new ResizeObserver(() => {
@@ -105,7 +118,7 @@ export class Plots {
 
   setTheme(): void {
     const style = getComputedStyle(document.documentElement);
-    for (const plot of this.plots.values()) plot.build(style.getPropertyValue("--grid").trim(), style.getPropertyValue("--soft").trim());
+    for (const plot of this.plots.values()) plot.setLook(style.getPropertyValue("--grid").trim(), style.getPropertyValue("--soft").trim());
   }
 
   add(key: string, time_s: number, values: readonly number[]): void {
