@@ -1,4 +1,5 @@
 // Lines over time on a 2D canvas, of a page or of a worker: axes, a grid, gaps, the stretch that is being selected, what the pointer is at.
+import { COLOURS } from "./phases";
 import { atLeast, steps, ticks, upTo } from "./series";
 
 export type Canvas = HTMLCanvasElement | OffscreenCanvas;
@@ -7,7 +8,6 @@ export interface Span { min: number; max: number }
 export interface Look { grid: string; text: string }
 
 const LEFT = 42, RIGHT = 8, TOP = 7, BOTTOM = 17, X_SPACE = 50, Y_SPACE = 24, LEAST_S = 0.01, LEAST_DRAG = 4;
-export const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#64748b"];
 
 export class Chart {
   /** Time first, then a column a line; null is a gap. */
