@@ -13,7 +13,7 @@ import { Lease } from "./leases";
 import { Playback } from "./playback";
 import { Plots } from "./plots";
 import { Push } from "./push";
-import { commanderOf, factsOf, holdersOf, marksOf, plotted } from "./readout";
+import { commanderOf, eventWords, factsOf, holdersOf, marksOf, plotted } from "./readout";
 import { Scene } from "./scene";
 import type { Look } from "./chart";
 import { Board, type HomePort, type Input, type Kind, type Setup, type Theme, type ToHome } from "./seam";
@@ -26,7 +26,7 @@ import { verdictWords } from "./verdicts";
 import { streamHz } from "./view";
 import { clientWords, factorWords, heldWords, timeWords } from "./words";
 
-const KEEP_WORLD_MS = 4000, DOOR_MS = 2000, CALM_MS = 500, WORDS_MS = 50, JOINTS_MS = 100;
+const KEEP_WORLD_MS = 4000, DOOR_MS = 2000, CALM_MS = 500, WORDS_MS = 50, JOINTS_MS = 100, STATE_MS = 200;
 function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6).toString(36)}`; }
 
 export class App {
@@ -44,8 +44,7 @@ export class App {
   current: Scene | null = null;
   newest: StatePacket | null = null;
   statistics: Statistics | null = null;
-  /** For judging: frames, milliseconds of each of the last ones (messages included), pictures drawn, states and bytes received, first picture after the
-   * page was opened [ms]. */
+  /** For judging: frames, milliseconds of each of the last ones (messages included), pictures, states and bytes; the first picture's time since the page began. */
   readonly measured = { frames: 0, work_ms: new Float64Array(600), pictures: 0, states: 0, stateBytes: 0, firstPicture_ms: 0, verdict: "" };
   readonly world: Lease;
   private readonly shows = { points: true, normals: false, forces: true };
@@ -91,7 +90,12 @@ export class App {
     setInterval(() => void this.showLeases(), 500);
   }
 
+  /** By the newest state. */
   isPaused(): boolean { return ((this.newest?.statusBits ?? 0) & StatusBit.STATUS_PAUSED) !== 0; }
+  /** The same, and what an event said since: states come seldom, and who presses pause twice in a moment means pause and resume. */
+  private stands(): boolean { return performance.now() < this.paused.until_ms ? this.paused.is : this.isPaused(); }
+  private paused = { is: false, until_ms: 0 };
+
   /** Where a body is: its origin in W, and on the canvas in CSS pixels. */
   whereIs(name: string): { p_W: number[]; x: number; y: number } | null {
     const row = this.current?.rowNamed(name) ?? -1;
@@ -189,7 +193,7 @@ export class App {
     ++this.measured.states;
     this.measured.stateBytes += bytes;
     if (scene && packet.sceneEpoch === scene.description.sceneEpoch) {
-      this.showVerdict(packet);
+      if (packet.verdictCode.length > 0) this.measured.verdict = verdictWords(packet.verdictCode[0]);
       if (this.stream.isStill(packet)) this.takeStill(scene, packet);
       else if (!this.push.onState(packet)) this.takeState(scene, packet);
     }
@@ -241,11 +245,6 @@ export class App {
     if (packet.jointF.length > 0) this.plots.add("joints", t, packet.jointF.filter((_, i) => i % 4 === 2).slice(0, 6));
   }
 
-  private showVerdict(packet: StatePacket): void {
-    if (packet.verdictCode.length === 0) return;
-    this.measured.verdict = verdictWords(packet.verdictCode[0]);
-  }
-
   private onEvent(event: Event): void {
     switch (event.kind) {
       case Event_Kind.SCENE_CHANGED:
@@ -253,6 +252,9 @@ export class App {
         break;
       case Event_Kind.MODEL_CHANGED: case Event_Kind.RESTORED:
         this.loading = this.loading.then(() => this.describe(false));
+        break;
+      case Event_Kind.PAUSED: case Event_Kind.RESUMED:
+        this.paused = { is: event.kind === Event_Kind.PAUSED, until_ms: performance.now() + STATE_MS };
         break;
       case Event_Kind.LEASE_LOST:
         if (event.text === "world") this.world.lost();
@@ -262,19 +264,10 @@ export class App {
           this.say(`the lease of ${event.text} is lost: let go and grab again`, "error");
         }
         break;
-      case Event_Kind.BODY_FROZEN:
-        this.say(`body ${event.text} became non-finite and stands at its last good pose`, "error");
-        break;
-      case Event_Kind.ROBOT_FAULT:
-        this.say(`robot fault: ${event.text}`, "error");
-        break;
-      case Event_Kind.RECORD_LOST:
-        this.say(`the recording has gaps: ${event.text}`, "error");
-        break;
-      case Event_Kind.SERVER_STOPPING:
-        this.say(`the server stops: ${event.text}`, "info");
-        break;
-      default:
+      default: {
+        const told = eventWords(event);
+        if (told) this.say(told.text, told.kind);
+      }
     }
     void this.showLeases();
   }
@@ -338,7 +331,7 @@ export class App {
       case "input": return this.onInput(message.input);
       case "plot": return this.plots.pointer(message.key, message.kind, message.px);
       case "key": return this.onKey(message.key, message.shift);
-      case "pause": return this.drive(async () => { await this.connection.request({ case: this.isPaused() ? "resume" : "pause", value: {} }); });
+      case "pause": return this.drive(async () => { await this.connection.request({ case: this.stands() ? "resume" : "pause", value: {} }); });
       case "step": return ask({ case: "step", value: { ticks: message.ticks } });
       case "reset": return ask({ case: "reset", value: {} });
       case "scene": return ask({ case: "loadScene", value: { name: message.name } });

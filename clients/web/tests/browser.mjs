@@ -7,9 +7,10 @@ const browser = await chromium.launch({ executablePath: process.argv[2], args: [
   "--enable-unsafe-swiftshader", "--host-resolver-rules=MAP robot.test 127.0.0.1", "--disable-dev-shm-usage"] });
 const pages = new Map();
 
-async function open({ page, url, width = 1280, height = 800, dark = false }) {
+async function open({ page, url, width = 1280, height = 800, dark = false, init = "" }) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   const opened = await context.newPage();
+  if (init) await opened.addInitScript(init);  // before the page's own scripts
   const said = [];
   opened.on("pageerror", (error) => said.push(error.stack ?? String(error)));
   opened.on("console", (message) => { if (message.type() === "error") said.push(message.text()); });
