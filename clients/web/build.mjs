@@ -1,4 +1,4 @@
-// Builds the viewer into build/viewer: protobuf classes from proto/*.proto by protoc, one script and one style by esbuild, names with a
+// Builds the viewer into build/viewer: protobuf classes from proto/*.proto by protoc, two scripts (page and home) and one style by esbuild, names with a
 // hash of their contents, compressed copies beside them. usage: node build.mjs [--tests] (the unit tests instead, into build/viewer-tests)
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -30,8 +30,7 @@ async function buildViewer() {
   const out = join(root, "build/viewer"), fresh = `${out}.new`;
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { recursive: true });
-  const result = await build({ entryPoints: [join(here, "src/main.ts")], bundle: true, minify: true, format: "esm", target: "es2022",
-    write: false, outdir: fresh, logLevel: "warning", legalComments: "linked" });
+  const options = { bundle: true, minify: true, format: "esm", target: "es2022", write: false, outdir: fresh, logLevel: "warning", legalComments: "linked" };
   let page = readFileSync(join(here, "src/index.html"), "utf8"), bytes = 0;
   const write = (name, contents) => {
     const compressed = gzipSync(contents, { level: 9 });
@@ -39,17 +38,22 @@ async function buildViewer() {
     writeFileSync(join(fresh, `${name}.gz`), compressed);
     bytes += compressed.length;
   };
-  for (const file of result.outputFiles) {
+  /** Writes what was built under names with a hash; where each is now. */
+  const keep = (result) => Object.fromEntries(result.outputFiles.map((file) => {
     const name = file.path.slice(fresh.length + 1);
-    if (!/^main\.(js|css)$/.test(name)) {  // the libraries' licences
+    if (name.endsWith(".txt")) {  // the libraries' licences
       writeFileSync(join(fresh, name), file.contents);
-      continue;
+      return [name, name];
     }
-    const hash = createHash("sha256").update(file.contents).digest("hex").slice(0, 12);
-    const hashed = name.replace("main", `hashed-${hash}`);
+    const hashed = name.replace(/^[a-z]+/, `hashed-${createHash("sha256").update(file.contents).digest("hex").slice(0, 12)}`);
     write(hashed, file.contents);
-    page = page.replace(name, hashed);
-  }
+    return [name, hashed];
+  }));
+  // The home's script by itself: a worker's, or the page's own where it has none; the page is small and soon there.
+  const home = keep(await build({ ...options, entryPoints: [join(here, "src/home.ts")] }))["home.js"];
+  const kept = keep(await build({ ...options, entryPoints: [join(here, "src/main.ts")], define: { TACTUS_HOME: JSON.stringify(`./${home}`) } }));
+  for (const name of ["main.js", "main.css"]) page = page.replace(name, kept[name]);
+  page = page.replace("home.js", home);
   write("index.html", page);
   rmSync(out, { recursive: true, force: true });
   renameSync(fresh, out);

@@ -60,6 +60,8 @@ def share_graphics(root):
             pass
 
 
+# Of the viewers that are opened: "page" is the page's own thread, else a worker where the browser can.
+HOME = os.environ.get("TACTUS_VIEWER_HOME", "")
 READY = "s.phase === 'open' && s.states > 20 && s.pictures > 2"
 
 
@@ -96,6 +98,8 @@ class Page:
     def __init__(self, browser, name, server, query="", host="127.0.0.1", **options):
         self.browser, self.name = browser, name
         share_graphics(browser.process.pid)
+        if HOME:
+            query += f"{'&' if query else '?'}home={HOME}"
         self.do("open", url=f"http://{host}:{server.web_port}/{query}", **{"width": 760, "height": 480, **options})
 
     def do(self, op, **values):
@@ -106,14 +110,18 @@ class Page:
 
     def wait(self, condition, timeout_s=120):
         """Until a condition on `s`, the summary, holds in the page."""
-        return self.do("wait", script=f"(() => {{ const s = tactus.summary(); return {condition}; }})()", timeout_ms=1000 * timeout_s)
+        return self.do("wait", script=f"(async () => {{ const s = await tactus.summary(); return {condition}; }})()", timeout_ms=1000 * timeout_s)
+
+    def home(self, script):
+        """What `script` returns where the viewer's home is: its worker, or the page. `tactusHome` is what the home knows."""
+        return self.do("home", script=f"(() => {{ {script} }})()")
 
     def where(self, body):
         return self.do("evaluate", script=f"tactus.whereIs({json.dumps(body)})")
 
     def on_page(self, body):
         """Where the body's origin is in the window [CSS pixels]."""
-        offset = self.do("evaluate", script="(() => { const b = tactus.stage.canvas.getBoundingClientRect(); return [b.left, b.top]; })()")
+        offset = self.do("evaluate", script="(() => { const b = document.getElementById('view').getBoundingClientRect(); return [b.left, b.top]; })()")
         at = self.where(body)
         return at["x"] + offset[0], at["y"] + offset[1]
 

@@ -75,8 +75,8 @@ def still(page):
 
 def redraw(page):
     before = page.summary()["pictures"]
-    ask(page, "tactus.stage.dirty = true;")
-    page.wait(f"s.pictures > {before} + 1 || (tactus.stage.dirty = true, false)")
+    again = "(tactusHome.stage.dirty = true, false)"
+    assert page.do("waitHome", script=f"tactusHome.measured.pictures > {before} + 1 || {again}", timeout_ms=120_000)
 
 
 def at_point(page, picture, p_W, radius=2):
@@ -88,8 +88,10 @@ def at_point(page, picture, p_W, radius=2):
 
 def screen(page, p_W):
     """Where a point of the world is in the window [CSS pixels]."""
-    return ask(page, f"""const b = tactus.stage.canvas.getBoundingClientRect(), v = tactus.stage.middle.clone().set({p_W[0]}, {p_W[1]}, {p_W[2]});
-                     const at = tactus.stage.screenOf(v); return [at.x + b.left, at.y + b.top];""")
+    left, top = page.summary()["view"][:2]
+    x, y = page.home(f"""const v = tactusHome.stage.middle.clone().set({p_W[0]}, {p_W[1]}, {p_W[2]});
+                         const at = tactusHome.stage.screenOf(v); return [at.x, at.y];""")
+    return x + left, y + top
 
 
 def luminance(colour):
@@ -106,9 +108,10 @@ def contrast(a, b):
 # --- plots
 
 INK = """const ink = (key) => { const c = document.querySelector(`[data-plot=${key}] canvas`); if (!c || c.width === 0) return 0;
-  const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0;
+  const seen = new OffscreenCanvas(c.width, c.height).getContext("2d"); seen.drawImage(c, 0, 0);  // a worker may draw it
+  const d = seen.getImageData(0, 0, c.width, c.height).data; let n = 0;
   for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 120 && Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 70) ++n; return n; };"""
-CHART = "const chart = (key) => tactus.plots.plots.get(key).chart;"
+CHART = "const chart = (key) => tactusHome.plots.plots.get(key).chart;"
 
 
 def test_every_plot_is_in_sight_and_has_drawn_its_data(page, server):
@@ -123,39 +126,39 @@ def test_every_plot_is_in_sight_and_has_drawn_its_data(page, server):
     # What is plotted is what the server says: the arm's shoulder holds itself up.
     with server.connect() as client:
         effort = client.subscribe(joints=["arm"]).newest().robot("arm").effort
-        drawn = ask(page, f"{CHART} return chart('joints').data.slice(1, 7).map((line) => line.at(-1));")
+        drawn = page.home(f"{CHART} return chart('joints').data.slice(1, 7).map((line) => line.at(-1));")
         assert drawn == pytest.approx(list(effort[:6]), rel=0.05, abs=0.05)
 
 
 def test_plots_hold_zoom_and_follow_again(page, server):
     end = f"{CHART} return chart('beat').data[0].at(-1) ?? 0;"
-    assert page.do("wait", script=f"(() => {{ {end} }})() > 1")
+    assert page.do("waitHome", script=f"(() => {{ {end} }})() > 1")
     page.do("press", key="p")
-    held = ask(page, end)
+    held = page.home(end)
     tick = page.summary()["tick"]
     page.wait(f"s.tick > {tick} + 800")
-    assert ask(page, end) == held and ask(page, "return document.getElementById('plots-pause').getAttribute('aria-pressed');") == "true"
+    assert page.home(end) == held and ask(page, "return document.getElementById('plots-pause').getAttribute('aria-pressed');") == "true"
     page.do("click", selector="#plots-pause")
-    assert page.do("wait", script=f"(() => {{ {end} }})() > {held}")
+    assert page.do("waitHome", script=f"(() => {{ {end} }})() > {held}")
     # A drag across the middle third zooms there; what comes later does not move it; a double click follows again.
-    box = ask(page, "const b = document.querySelector('[data-plot=beat] .u-over').getBoundingClientRect(); return [b.left, b.top, b.width, b.height];")
-    scale = f"{CHART} const x = chart('beat').scales.x; return [x.min, x.max];"
-    before = ask(page, scale)
+    box = ask(page, "const b = document.querySelector('[data-plot=beat] canvas').getBoundingClientRect(); return [b.left, b.top, b.width, b.height];")
+    scale = f"{CHART} const x = chart('beat').x; return [x.min, x.max];"
+    before = page.home(scale)
     page.do("drag", x=box[0] + box[2] / 3, y=box[1] + box[3] / 2, dx=box[2] / 3, dy=0, hold_ms=50)
     page.do("drop")
-    zoomed = ask(page, scale)
+    zoomed = page.home(scale)
     assert 0 < zoomed[1] - zoomed[0] < 0.6 * (before[1] - before[0])
     tick = page.summary()["tick"]
     page.wait(f"s.tick > {tick} + 1500")
-    assert ask(page, scale) == zoomed
+    assert page.home(scale) == zoomed
     page.do("dblclick", x=box[0] + box[2] / 2, y=box[1] + box[3] / 2)
-    assert page.do("wait", script=f"(() => {{ const [a, b] = (() => {{ {scale} }})(); return b > {zoomed[1]} + 1; }})()")
+    assert page.do("waitHome", script=f"(() => {{ const [a, b] = (() => {{ {scale} }})(); return b > {zoomed[1]} + 1; }})()")
 
 
 # --- the scene
 
-MARKS = """const m = tactus.contacts.marks, n = tactus.contacts.count, at = (a, i) => [a.getX(i), a.getY(i), a.getZ(i)];
-  return Array.from({ length: n }, (_, i) => ({ p: at(m.line, 2 * i), tip: at(m.line, 2 * i + 1), colour: at(m.colour, i), n0: at(tactus.contacts.line, 2 * i), n1: at(tactus.contacts.line, 2 * i + 1) }));"""
+MARKS = """const m = tactusHome.contacts.marks, n = tactusHome.contacts.count, at = (a, i) => [a.getX(i), a.getY(i), a.getZ(i)];
+  return Array.from({ length: n }, (_, i) => ({ p: at(m.line, 2 * i), tip: at(m.line, 2 * i + 1), colour: at(m.colour, i), n0: at(tactusHome.contacts.line, 2 * i), n1: at(tactusHome.contacts.line, 2 * i + 1) }));"""
 
 
 def unit(v):
@@ -170,10 +173,10 @@ def difference(a, b):
 def test_contacts_are_drawn_where_the_state_has_them_along_their_forces_and_normals(page, server):
     page.do("press", key="n")
     still(page)
-    assert page.do("wait", script="tactus.contacts.count === 4")
+    assert page.do("waitHome", script="tactusHome.contacts.count === 4")
     with server.connect() as client:
         contacts = client.subscribe(contacts=True).newest().contacts
-        marks = ask(page, MARKS)
+        marks = page.home(MARKS)
         assert len(contacts) == len(marks) == 4
         lengths = []
         for mark in marks:
@@ -218,8 +221,8 @@ def test_a_moved_body_leaves_a_trail_from_where_it_was(page, server):
     before = page.summary()["pictures"]
     page.wait(f"s.pictures > {before} + 1")
     row = page.summary()["bodies"].index("block")
-    trail = ask(page, f"""const p = tactus.trails.lines.geometry.getAttribute('position').array, out = [];
-        const bodies = tactus.current.bodies.map((b, i) => [b.mode, i]).filter(([m]) => m === 'free' || m === 'link').map(([, i]) => i), b = bodies.indexOf({row});
+    trail = page.home(f"""const p = tactusHome.trails.lines.geometry.getAttribute('position').array, out = [];
+        const bodies = tactusHome.current.bodies.map((b, i) => [b.mode, i]).filter(([m]) => m === 'free' || m === 'link').map(([, i]) => i), b = bodies.indexOf({row});
         for (let k = 0; k < 179; ++k) {{ const at = 6 * (b * 180 + k); if (p[at] || p[at + 1] || p[at + 2]) out.push([p[at], p[at + 1], p[at + 2], p[at + 3], p[at + 4], p[at + 5]]); }}
         return out;""")
     now = page.where("block")["p_W"]
@@ -228,21 +231,21 @@ def test_a_moved_body_leaves_a_trail_from_where_it_was(page, server):
     for newer, older in zip(trail, trail[1:]):
         assert newer[3:] == pytest.approx(older[:3])  # in one line
     page.do("press", key="t")
-    assert page.do("evaluate", script="tactus.trails.lines.visible") is False
+    assert page.do("home", script="tactusHome.trails.lines.visible") is False
 
 
 def test_a_body_casts_its_shadow_on_the_ground(page, server):
     for key in "ca":
         page.do("press", key=key)
     still(page)
-    sun = ask(page, "const s = tactus.stage.sun; return s.position.clone().sub(s.target.position).toArray();")
+    sun = page.home("const s = tactusHome.stage.sun; return s.position.clone().sub(s.target.position).toArray();")
     shadow = [0.9 - 0.8 * sun[0] / sun[2], -0.8 * sun[1] / sun[2], 0]  # of the middle of the lamp
     lit = [shadow[0] - 0.4, shadow[1] - 0.25, 0]  # towards the eye, clear of all shadows
     OUT.mkdir(exist_ok=True)
     picture = page.shot(OUT / "viewer_shadow.png")
     dark, bright = (luminance(at_point(page, picture, p, 4)) for p in (shadow, lit))
     assert dark < 0.85 * bright, (dark, bright)
-    ask(page, "tactus.stage.sun.castShadow = false;")
+    page.home("tactusHome.stage.sun.castShadow = false;")
     redraw(page)
     bare = page.shot(OUT / "viewer_no_shadow.png")
     gone, still_lit = (luminance(at_point(page, bare, p, 4)) for p in (shadow, lit))
@@ -254,7 +257,7 @@ def test_a_robot_is_drawn_where_its_links_are(page, server):
         page.do("press", key=key)
     still(page)
     picture = page.shot(OUT / "viewer_robot.png")
-    ask(page, "for (const { mesh, parts } of tactus.current.batches) { const keep = parts.some((p) => tactus.current.names[p.body].startsWith('arm/')); mesh.visible = !keep; }")
+    page.home("for (const { mesh, parts } of tactusHome.current.batches) { const keep = parts.some((p) => tactusHome.current.names[p.body].startsWith('arm/')); mesh.visible = !keep; }")
     redraw(page)
     without = page.shot(OUT / "viewer_no_robot.png")
     with server.connect() as client:
@@ -283,12 +286,12 @@ def test_the_mesh_of_a_robot_is_in_the_picture(browser, make_server, tmp_path):
     server.start()
     page = Page(browser, "mesh", server, width=1280, height=800)
     page.wait(READY)
-    corners = "tactus.current.batches.map((b) => [b.mesh.geometry.getAttribute('position').count, tactus.current.names[b.parts[0].body]])"
-    assert page.do("wait", script=f"{corners}.some(([n, name]) => n === 12 && name === 'm/fin')")  # four triangles
+    corners = "tactusHome.current.batches.map((b) => [b.mesh.geometry.getAttribute('position').count, tactusHome.current.names[b.parts[0].body]])"
+    assert page.do("waitHome", script=f"{corners}.some(([n, name]) => n === 12 && name === 'm/fin')")  # four triangles
     still(page)
     inside = [0.1, 0.1, 0.5]  # through its slanted face, as seen from the front
     picture = page.shot(OUT / "viewer_mesh.png")
-    ask(page, "tactus.current.batches.find((b) => tactus.current.names[b.parts[0].body] === 'm/fin').mesh.visible = false;")
+    page.home("tactusHome.current.batches.find((b) => tactusHome.current.names[b.parts[0].body] === 'm/fin').mesh.visible = false;")
     redraw(page)
     without = page.shot(OUT / "viewer_no_mesh.png")
     assert max(abs(a - b) for a, b in zip(at_point(page, picture, inside), at_point(page, without, inside))) > 20
@@ -406,26 +409,27 @@ def test_every_key_that_the_help_names_does_what_it_says(page, server):
         assert eventually(lambda: not client.statistics().paused, timeout_s=30)
 
     def toggles(key, script):
-        before = page.do("evaluate", script=script)
+        where = "home" if "tactusHome" in script else "evaluate"
+        before = page.do(where, script=script)
         page.do("press", key=key)
-        assert page.do("evaluate", script=script) != before, key
+        assert page.do(where, script=script) != before, key
         page.do("press", key=key)
-        assert page.do("evaluate", script=script) == before, key
+        assert page.do(where, script=script) == before, key
 
-    toggles("c", "tactus.contacts.marks.dots.visible")
-    toggles("n", "tactus.contacts.normals[0].visible")
-    toggles("a", "tactus.contacts.marks.lines.visible")
-    toggles("t", "tactus.trails.lines.visible")
+    toggles("c", "tactusHome.contacts.marks.dots.visible")
+    toggles("n", "tactusHome.contacts.normals[0].visible")
+    toggles("a", "tactusHome.contacts.marks.lines.visible")
+    toggles("t", "tactusHome.trails.lines.visible")
     toggles("g", "document.getElementById('gains').hidden")
     toggles("j", "document.getElementById('joints').hidden")
-    toggles("p", "tactus.plots.paused")
+    toggles("p", "tactusHome.plots.held")
     toggles("h", "document.getElementById('side').getBoundingClientRect().width > 0")
     toggles("l", "document.documentElement.dataset.theme")
     page.do("press", key="]")
-    assert page.do("evaluate", script="tactus.push.gain") == 2
+    assert page.do("home", script="tactusHome.push.gain") == 2
     page.do("press", key="[")
-    assert page.do("evaluate", script="tactus.push.gain") == 1
-    ask(page, "tactus.stage.camera.position.x += 5; tactus.stage.controls.update();")
+    assert page.do("home", script="tactusHome.push.gain") == 1
+    page.home("tactusHome.stage.camera.position.x += 5; tactusHome.stage.controls.update();")
     page.do("press", key="f")
     assert all(0 < a < b for a, b in zip(screen(page, page.where("block")["p_W"]), (968, 800)))
 

@@ -1,19 +1,9 @@
-// The bar and the other words around the scene: reads the user's wishes, shows what is.
-import type { ClientStatistics, LeaseList_Entry, Parameter } from "../generated/control_pb";
-import type { Phase } from "./connection";
-import { holdersOf } from "./readout";
-import { clientWords, connectionWords, factorWords, heldWords, isPageKey, timeWords } from "./words";
+// The bar and the other words around the scene: tells what the user wants, shows what the home says.
+import type { Kind, Shown, ToHome } from "./seam";
+import { connectionWords, isPageKey } from "./words";
 
-export interface Wishes {
-  pause(): void;
-  step(ticks: number): void;
-  reset(): void;
-  scene(name: string): void;
-  model(name: string): void;
-  setting(key: string, value: string): Promise<void>;
-  token(text: string): void;
-  key(key: string, shift: boolean): void;
-}
+/** What the page does by itself, and the home. */
+export interface Wishes { tell(message: ToHome): void; theme(): void; plots(): void; jointsOpen(open: boolean): void }
 
 function element<T extends HTMLElement>(id: string): T { return document.getElementById(id) as T; }
 
@@ -27,22 +17,24 @@ export class Bar {
   private readonly help = element<HTMLDialogElement>("help");
 
   constructor(private readonly wishes: Wishes) {
-    this.pauseButton.onclick = () => wishes.pause();
-    this.stepButton.onclick = (event) => wishes.step(event.shiftKey ? 10 : 1);
-    element("reset").onclick = () => wishes.reset();
-    this.sceneList.onchange = () => wishes.scene(this.sceneList.value);
-    this.modelList.onchange = () => wishes.model(this.modelList.value);
+    this.pauseButton.onclick = () => wishes.tell({ type: "pause" });
+    this.stepButton.onclick = (event) => wishes.tell({ type: "step", ticks: event.shiftKey ? 10 : 1 });
+    element("reset").onclick = () => wishes.tell({ type: "reset" });
+    this.sceneList.onchange = () => wishes.tell({ type: "scene", name: this.sceneList.value });
+    this.modelList.onchange = () => wishes.tell({ type: "model", name: this.modelList.value });
     element("gains-toggle").onclick = () => this.toggleGains();
     element("joints-toggle").onclick = () => this.toggleJoints();
     element<HTMLFormElement>("joints").onsubmit = (event) => event.preventDefault();
     element("help-toggle").onclick = () => this.toggleHelp();
-    element("theme").onclick = () => wishes.key("l", false);
-    element("plots-pause").onclick = () => wishes.key("p", false);
+    element("theme").onclick = () => wishes.theme();
+    element("plots-pause").onclick = () => wishes.tell({ type: "key", key: "p", shift: false });
+    // A list that is open is left as it is until the user is done with it.
+    for (const list of [this.sceneList, this.modelList]) list.onblur = () => { if (list.dataset.current !== undefined) list.value = list.dataset.current; };
     this.gains.onsubmit = (event) => event.preventDefault();
     element<HTMLFormElement>("token").onsubmit = (event) => {
       event.preventDefault();
       const text = element<HTMLInputElement>("token-text");
-      wishes.token(text.value);
+      wishes.tell({ type: "token", text: text.value });
       text.value = "";
     };
     addEventListener("keydown", (event) => this.onKey(event));
@@ -55,8 +47,14 @@ export class Bar {
     if (!isPageKey(event, target.tagName, isSlider(target))) return;
     if (event.key === " ") event.preventDefault();
     if (event.key === "?") return this.toggleHelp();
-    if (event.key.toLowerCase() === "g") return this.toggleGains();
-    this.wishes.key(event.key.toLowerCase(), event.shiftKey);
+    const key = event.key.toLowerCase();
+    switch (key) {
+      case "g": return this.toggleGains();
+      case "j": return this.toggleJoints();
+      case "h": return this.wishes.plots();
+      case "l": return this.wishes.theme();
+      default: this.wishes.tell({ type: "key", key, shift: event.shiftKey });
+    }
   }
 
   toggleHelp(): void {
@@ -67,13 +65,12 @@ export class Bar {
 
   toggleGains(): void { this.show("gains", this.gains.hidden); }
 
-  phase(phase: Phase, why: string): void {
+  phase({ phase, why }: Shown["phase"]): void {
     const pill = element("connection");
     pill.dataset.phase = phase;
     const words = connectionWords(phase, why);
     pill.querySelector("span")!.textContent = words;
     pill.title = why || words;
-    if (phase === "open") this.door("");
     element("token").hidden = phase !== "token";
     for (const control of [this.pauseButton, element<HTMLButtonElement>("reset"), this.sceneList, this.modelList]) control.disabled = phase !== "open";
   }
@@ -84,65 +81,51 @@ export class Bar {
     text("door", why);
   }
 
-  paused(paused: boolean, lockstep: boolean): void {
+  run({ paused, lockstep }: Shown["run"]): void {
     const word = paused ? "Resume" : "Pause";
     if (this.pauseButton.textContent !== word) this.pauseButton.textContent = word;
     this.pauseButton.disabled = lockstep;
     this.stepButton.disabled = !paused;
   }
 
-  scenes(names: { name: string; title: string }[], current: string): void { fill(this.sceneList, names.map((s) => [s.name, s.title]), current); }
-  models(names: string[], current: string): void { fill(this.modelList, names.map((m) => [m, m]), current); }
+  scenes({ names, current }: Shown["scenes"]): void { fill(this.sceneList, names.map((s) => [s.name, s.title]), current); }
+  models({ names, current }: Shown["models"]): void { fill(this.modelList, names.map((m) => [m, m]), current); }
 
-  holder(entries: LeaseList_Entry[], self: string): void {
-    const { world, rest } = holdersOf(entries, self), box = element("held");
+  holders({ world, rows, all }: Shown["holders"]): void {
+    const box = element("held");
     text("holder", world);
-    const rows = heldWords(rest);
-    const key = rows.join("\n");
-    if (box.dataset.key === key) return;
-    box.dataset.key = key;
-    box.title = rest.map(({ what, who }) => `${what}: ${who}`).join("\n");
+    box.title = all;
     box.replaceChildren(...rows.map((row) => Object.assign(document.createElement("span"), { textContent: row })));
   }
 
   /** Everyone who is connected: what became of their commands, and how well their link keeps up. */
-  clients(all: ClientStatistics[], self: string): void {
-    element("clients").replaceChildren(...all.map((c) => {
+  clients(all: Shown["clients"]): void {
+    element("clients").replaceChildren(...all.map(({ name, words, why }) => {
       const row = document.createElement("li"), applied = document.createElement("small");
-      row.textContent = c.name === self ? `${c.name} (this page)` : c.name;
-      applied.textContent = clientWords(c);
-      row.title = c.quality?.explanation ?? "";
+      row.textContent = name;
+      row.title = why;
+      applied.textContent = words;
       row.append(applied);
       return row;
     }));
   }
 
-  times(factor: number, time_s: number): void {
-    const { words, look } = factorWords(factor);
-    text("factor", words);
-    element("factor").className = look;
-    text("time", timeWords(time_s));
+  times({ factor, look, time }: Shown["times"]): void {
+    text("factor", factor);
+    if (element("factor").className !== look) element("factor").className = look;
+    text("time", time);
   }
 
-  marks(words: { text: string; bad: boolean }[]): void {
-    const key = words.map((w) => w.text).join("|"), box = element("marks");
-    if (box.dataset.key === key) return;
-    box.dataset.key = key;
-    box.replaceChildren(...words.map((w) => {
-      const span = document.createElement("span");
-      span.textContent = w.text;
-      span.className = w.bad ? "bad" : "";
-      return span;
-    }));
+  marks(words: Shown["marks"]): void {
+    element("marks").replaceChildren(...words.map((w) => Object.assign(document.createElement("span"), { textContent: w.text, className: w.bad ? "bad" : "" })));
   }
 
-  status(words: string): void {
-    this.factKey = "";
-    text("status", words);
-  }
-
-  /** Names and values in a row. */
-  facts(all: { name: string; value: string; bad: boolean }[]): void {
+  /** Words, or names and values in a row. */
+  status(all: Shown["status"]): void {
+    if (typeof all === "string") {
+      this.factKey = "";
+      return text("status", all);
+    }
     const box = element("status"), key = all.map((f) => f.name).join("|");
     if (key !== this.factKey) {
       this.factKey = key;
@@ -156,7 +139,7 @@ export class Bar {
     all.forEach((f, i) => {
       const value = box.children[i].lastElementChild!;
       if (value.textContent !== f.value) value.textContent = f.value;
-      value.className = f.bad ? "warn" : "";
+      if (value.className !== (f.bad ? "warn" : "")) value.className = f.bad ? "warn" : "";
     });
   }
   private factKey = "";
@@ -170,23 +153,27 @@ export class Bar {
   toggleJoints(): void { if (!element("joints-toggle").hidden) this.show("joints", element("joints").hidden); }
 
   private show(id: "gains" | "joints", on: boolean): void {
+    if (id === "joints") this.wishes.jointsOpen(on);
     element(id).hidden = !on;
     element(`${id}-toggle`).setAttribute("aria-expanded", String(on));
   }
 
-  settings(settings: Parameter[]): void {
+  settings(settings: Shown["settings"]): void {
     const box = this.gains.querySelector("div")!;
     box.replaceChildren(...settings.flatMap(({ key, value }) => {
       const label = document.createElement("label"), input = document.createElement("input");
       label.textContent = label.title = key;
       label.htmlFor = input.id = `setting-${key}`;
       input.value = value;
-      input.onchange = () => this.wishes.setting(key, input.value).then(() => { input.classList.remove("bad"); }, () => { input.classList.add("bad"); });
+      input.onchange = () => this.wishes.tell({ type: "setting", key, value: input.value });
       return [label, input];
     }));
   }
 
-  say(words: string, kind: "info" | "error"): void {
+  /** What became of a setting that the user changed. */
+  setting(key: string, taken: boolean): void { document.getElementById(`setting-${key}`)?.classList.toggle("bad", !taken); }
+
+  say(words: string, kind: Kind): void {
     const toast = element("toast");
     toast.textContent = words;
     toast.className = kind;
@@ -217,5 +204,6 @@ function fill(list: HTMLSelectElement, entries: string[][], current: string): vo
       return option;
     }));
   }
+  list.dataset.current = current;
   if (document.activeElement !== list) list.value = current;
 }

@@ -4,11 +4,12 @@ import { create, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/p
 import { ErrorCode, ReplySchema, RequestSchema, type Event, type HelloReply, type Reply } from "../generated/control_pb";
 import { ToolPacketSchema, type ToolPacket } from "../generated/haptic_pb";
 import { StatePacketSchema, type StatePacket } from "../generated/realtime_pb";
+import type { Phase } from "./seam";
 import { equal, NONCE_BYTES, proof, randomBytes, Sealer, sessionKey, tokenBytes, VERSION_MAJOR, VERSION_MINOR } from "./wire";
 
 export type Body = NonNullable<MessageInitShape<typeof RequestSchema>["body"]>;
 export type ReplyBody = Reply["body"];
-export type Phase = "connecting" | "token" | "open" | "lost" | "refused";
+export type { Phase };
 
 /** A request that the server refused, in its words. */
 export class RequestError extends Error {

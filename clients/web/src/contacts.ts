@@ -2,13 +2,8 @@
 // and what lies behind a surface once more, faintly, so that a pile shows its inside without hiding its outside. Without: dots and lines,
 // because software graphics pay for each instance.
 import * as THREE from "three";
+import { FORCE_COLOUR, NORMAL_COLOUR, PHASES } from "./phases";
 
-export const PHASES = [
-  { name: "no phase", colour: "#9aa3b2" },
-  { name: "impacting", colour: "#f97316" },
-  { name: "resting", colour: "#16b878" },
-];
-export const FORCE_COLOUR = "#e5194b", NORMAL_COLOUR = "#38a8f8";
 const ROOM = 2048;
 const ROW = 10;  // numbers a contact: p_WC, nhat_BA_W, force on A, depth
 const BEHIND = 0.2;

@@ -1,7 +1,6 @@
 // What haptic devices hold: their tools and the coupling in the scene, force, ledger and link in the plots, and their state in words.
 import * as THREE from "three";
 import { DeviceBit, ToolBit, ToolMode, type ToolPacket } from "../generated/haptic_pb";
-import type { Plots } from "./plots";
 import { shown } from "./series";
 import { Tool } from "./tool";
 
@@ -46,9 +45,8 @@ export class Devices {
   readonly group = new THREE.Group();
   size_m = 0.03;
   drawn = 0;  // tools that are shown
+  words = "";  // of them, a line each
   private readonly held = new Map<number, Held>();
-
-  constructor(private readonly list: HTMLElement) {}
 
   take(packet: ToolPacket, now_ms: number): void {
     if (packet.pose.length !== 7 || packet.wrench.length !== 6) return;
@@ -64,7 +62,7 @@ export class Devices {
   }
 
   /** Draws the newest; says it in words. name: of a body's id. The plots get the first tool. */
-  show(now_ms: number, time_s: number, step_s: number, name: (id: number) => string, plots: Plots | null, mouse = ""): void {
+  show(now_ms: number, time_s: number, step_s: number, name: (id: number) => string, plots: { add(key: string, time_s: number, values: readonly number[]): void } | null, mouse = ""): void {
     const lines: string[] = [];
     for (const [tool, held] of [...this.held].sort(([a], [b]) => a - b)) {
       if (now_ms - held.at_ms > FORGET_MS) {
@@ -78,9 +76,7 @@ export class Devices {
     }
     this.drawn = lines.length;
     if (mouse) lines.push(mouse);
-    const text = lines.join("\n");
-    if (this.list.textContent !== text) this.list.textContent = text;
-    this.list.hidden = lines.length === 0;
+    this.words = lines.join("\n");
   }
 
   private place({ view, arrow, packet }: Held): void {
@@ -101,6 +97,6 @@ export class Devices {
     for (const held of this.held.values()) this.group.remove(held.view.group, held.arrow);
     this.held.clear();
     this.drawn = 0;
-    this.list.hidden = true;
+    this.words = "";
   }
 }

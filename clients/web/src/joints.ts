@@ -5,9 +5,10 @@ import type { JointDescription, RobotDescription } from "../generated/control_pb
 import { CommandPacketSchema, JointBit, JointMode, type StatePacket } from "../generated/realtime_pb";
 import type { Connection } from "./connection";
 import { Lease } from "./leases";
+import { JOINT_STEPS, type JointRow, type Kind, type RobotRows } from "./seam";
 import { verdictWords } from "./verdicts";
 
-const DEADLINE_US = 120_000, STEPS = 400, ROW = 4;  // q, dq, effort, external effort
+const DEADLINE_US = 120_000, ROW = 4;  // q, dq, effort, external effort
 export const MODES: { mode: JointMode; name: string }[] = [
   { mode: JointMode.JOINT_POSITION, name: "position" }, { mode: JointMode.JOINT_VELOCITY, name: "velocity" }, { mode: JointMode.JOINT_EFFORT, name: "effort" },
 ];
@@ -57,70 +58,46 @@ class Row implements Target {
   mode: JointMode;
   value = 0;
   lease: Lease | null = null;
-  readonly element = document.createElement("li");
-  private readonly slider = document.createElement("input");
-  private readonly choice = document.createElement("select");
-  private readonly now = document.createElement("output");
-  private readonly acts = document.createElement("small");
-  readonly letGo = document.createElement("button");
   private readonly last = [0, 0, 0, 0];
+  private bits = 0;
 
-  constructor(readonly joint: JointDescription, touched: (row: Row) => void, released: (row: Row) => void) {
+  constructor(readonly joint: JointDescription) {
     this.id = joint.id;
-    const modes = modesOf(joint), name = document.createElement("b");
-    this.mode = modes[0];
-    name.textContent = name.title = joint.name.slice(joint.name.indexOf("/") + 1);
-    this.slider.type = "range";
-    this.slider.min = "0";
-    this.slider.max = String(STEPS);
-    this.slider.dataset.joint = joint.name;
-    this.slider.setAttribute("aria-label", `target of ${joint.name}`);
-    this.choice.replaceChildren(...MODES.filter((m) => modes.includes(m.mode)).map((m) => new Option(m.name, String(m.mode))));
-    this.choice.title = "What the slider sets";
-    this.choice.dataset.mode = joint.name;
-    this.letGo.textContent = "release";
-    this.letGo.type = "button";
-    this.letGo.hidden = true;
-    this.element.append(name, this.now, this.slider, this.choice, this.letGo, this.acts);
-    this.slider.oninput = () => {
-      const [low, high] = rangeOf(joint, this.mode);
-      this.value = low + ((high - low) * Number(this.slider.value)) / STEPS;
-      touched(this);
-    };
-    this.choice.onchange = () => {
-      this.mode = Number(this.choice.value) as JointMode;
-      this.value = this.last[columnOf(this.mode)];  // goes on as it is
-    };
-    this.letGo.onclick = () => released(this);
+    this.mode = modesOf(joint)[0];
+  }
+
+  /** The user moved the slider, to one of its steps. */
+  slide(step: number): void {
+    const [low, high] = rangeOf(this.joint, this.mode);
+    this.value = low + ((high - low) * step) / JOINT_STEPS;
+  }
+
+  choose(mode: JointMode): void {
+    this.mode = mode;
+    this.value = this.last[columnOf(mode)];  // goes on as it is
   }
 
   /** The joint's row of a state. */
   state(values: ArrayLike<number>, at: number, bits: number): void {
     for (let i = 0; i < ROW; ++i) this.last[i] = values[at + i];
-    const column = columnOf(this.mode), is = this.last[column], unit = unitOf(this.joint, this.mode);
-    const words = this.lease ? `${fixed(is)} \u2192 ${fixed(this.value)} ${unit}` : `${fixed(is)} ${unit}`;
-    if (this.now.textContent !== words) this.now.textContent = words;
-    if (!this.lease) this.slide(is);
-    const found = ACTS.filter(([bit]) => (bits & bit) !== 0), text = found.map(([, name]) => name).join(", ");
-    if (this.acts.textContent !== text) this.acts.textContent = text;
-    this.acts.className = found.some(([, , bad]) => bad) ? "bad" : "";
+    this.bits = bits;
   }
 
-  private slide(value: number): void {
-    const [low, high] = rangeOf(this.joint, this.mode), at = String(Math.round((STEPS * (value - low)) / (high - low)));
-    if (this.slider.value !== at && document.activeElement !== this.slider) this.slider.value = at;
-  }
-
-  held(): void {
-    this.letGo.hidden = !this.lease;
-    this.element.className = this.lease ? "held" : "";
+  shown(): JointRow {
+    const is = this.last[columnOf(this.mode)], unit = unitOf(this.joint, this.mode), [low, high] = rangeOf(this.joint, this.mode);
+    const found = ACTS.filter(([bit]) => (this.bits & bit) !== 0);
+    return { words: this.lease ? `${fixed(is)} \u2192 ${fixed(this.value)} ${unit}` : `${fixed(is)} ${unit}`,
+      step: this.lease ? -1 : Math.round((JOINT_STEPS * (is - low)) / (high - low)), acts: found.map(([, name]) => name).join(", "),
+      bad: found.some(([, , bad]) => bad), held: this.lease !== null };
   }
 }
 
 export interface JointsHost {
   readonly connection: Connection;
   epoch(): number;
-  say(text: string, kind: "info" | "error"): void;
+  say(text: string, kind: Kind): void;
+  /** Of rows that are held, or not any more: at once, for the user waits for it. */
+  changed(): void;
 }
 
 export class Joints {
@@ -130,50 +107,53 @@ export class Joints {
   private readonly rowOf = new Map<number, Row>();
   private readonly targets: Target[] = [];  // of the rows that are held now
   private readonly sequences: number[] = [];  // of the newest commands
-  private shown_ms = 0;
-
-  constructor(private readonly host: JointsHost, private readonly panel: HTMLElement, private readonly says: HTMLElement) {}
+  constructor(private readonly host: JointsHost) {}
 
   get held(): number { return this.rows.filter((row) => row.lease?.held).length; }
 
-  /** True: there is something to drive. */
-  build(robots: readonly RobotDescription[]): boolean {
+  /** What there is to drive. */
+  build(robots: readonly RobotDescription[]): RobotRows[] {
     this.lost();
     this.rows = [];
     this.rowOf.clear();
-    const groups = robots.map((robot) => ({ robot, rows: robot.joints.filter((joint) => joint.commanded).map((joint) => this.row(joint)) }))
-      .filter(({ rows }) => rows.length > 0);
-    this.panel.replaceChildren(...groups.flatMap(({ robot, rows }) => [this.heading(robot), ...rows.map((row) => row.element)]));
-    return this.rows.length > 0;
+    return robots.map((robot) => ({ name: robot.name, joints: robot.joints.filter((joint) => joint.commanded).map((joint) => this.row(joint)) }))
+      .filter(({ joints }) => joints.length > 0);
   }
 
-  private row(joint: JointDescription): Row {
-    const row = new Row(joint, (touched) => void this.take(touched), (released) => this.release(released));
+  private row(joint: JointDescription): RobotRows["joints"][number] {
+    const row = new Row(joint), modes = modesOf(joint);
     this.rows.push(row);
     this.rowOf.set(joint.id, row);
-    return row;
+    return { id: joint.id, name: joint.name, modes: MODES.filter((m) => modes.includes(m.mode)) };
   }
 
-  private heading(robot: RobotDescription): HTMLElement {
-    const line = document.createElement("li"), recover = document.createElement("button");
-    line.className = "robot";
-    line.textContent = robot.name;
-    recover.type = "button";
-    recover.textContent = "recover";
-    recover.title = "Lets the joints take commands again after a latched fault; needs the lease of one of them, or of the world";
-    recover.onclick = () => {
-      this.host.connection.request({ case: "recoverFault", value: { robot: robot.name } })
-        .then(() => this.host.say(`${robot.name} takes commands again`, "info"), (error: Error) => this.host.say(error.message, "error"));
-    };
-    line.append(recover);
-    return line;
+  slide(id: number, step: number): void {
+    const row = this.rowOf.get(id);
+    if (!row) return;
+    row.slide(step);
+    void this.take(row);
   }
+
+  choose(id: number, mode: JointMode): void { this.rowOf.get(id)?.choose(mode); }
+
+  letGo(id: number): void {
+    const row = this.rowOf.get(id);
+    if (row) this.release(row);
+  }
+
+  recover(robot: string): void {
+    this.host.connection.request({ case: "recoverFault", value: { robot } })
+      .then(() => this.host.say(`${robot} takes commands again`, "info"), (error: Error) => this.host.say(error.message, "error"));
+  }
+
+  shown(): JointRow[] { return this.rows.map((row) => row.shown()); }
+  words(): string { return this.targets.length === 0 ? "Touch a slider to drive its joint." : `${this.targets.length} driven: ${this.verdict || "no verdict yet"}`; }
 
   private async take(row: Row): Promise<void> {
     if (row.lease) return;
     const lease: Lease = new Lease(this.host.connection, [`joint/${row.joint.name}`], () => {
       if (!lease.held && row.lease === lease) this.forget(row);
-      else row.held();
+      else this.host.changed();
     });
     row.lease = lease;
     try {
@@ -194,11 +174,11 @@ export class Joints {
 
   private forget(row: Row): void {
     row.lease = null;
-    row.held();
+    this.host.changed();
   }
 
-  /** Answers a state with the targets of all joints that are held, and shows what is. */
-  onState(packet: StatePacket, now_ms: number): void {
+  /** Answers a state with the targets of all joints that are held. */
+  onState(packet: StatePacket): void {
     if (this.rows.length === 0) return;
     this.targets.length = 0;
     for (const row of this.rows) {
@@ -207,11 +187,7 @@ export class Joints {
     }
     if (this.targets.length > 0) this.command(this.targets);
     this.takeVerdicts(packet);
-    if (this.panel.parentElement!.hidden || now_ms < this.shown_ms + 100) return;
-    this.shown_ms = now_ms;
     for (let i = 0; i < packet.jointId.length; ++i) this.rowOf.get(packet.jointId[i])?.state(packet.jointF, ROW * i, packet.jointBits[i] ?? 0);
-    const words = this.targets.length === 0 ? "Touch a slider to drive its joint." : `${this.targets.length} driven: ${this.verdict || "no verdict yet"}`;
-    if (this.says.textContent !== words) this.says.textContent = words;
   }
 
   private command(targets: readonly Target[]): void {

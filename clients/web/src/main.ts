@@ -1,8 +1,7 @@
-import { App } from "./app";
+import { Page } from "./page";
 import "./style.css";
 
-const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`;
-const app = new App(() => new WebSocket(url, "tactus.v1") as never);
+const page = new Page();
 // For the tests and the curious: what the page knows.
-(globalThis as { tactus?: App }).tactus = app;
-app.start();
+(globalThis as { tactus?: Page }).tactus = page;
+void page.start(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`, location.search);

@@ -1,12 +1,8 @@
-// The bar of a server that plays a recording: where it stands, a slider to anywhere, and the speed.
+// A server that plays a recording: where it stands, and seeks, one at a time. Its bar: playback_bar.ts.
 import type { Playback as Told } from "../generated/control_pb";
-
-/** Offered; the server takes any from 0.001 to 1,000. */
-const SPEEDS = [0.01, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50];
+import type { Shown } from "./seam";
 
 export interface Change { positionS?: number; speed?: number }
-
-function element<T extends HTMLElement>(id: string): T { return document.getElementById(id) as T; }
 
 /** Seconds as m:ss.cc. */
 export function clock(seconds: number): string {
@@ -41,20 +37,12 @@ export class Newest<Wish> {
 export class Playback {
   told: Told | null = null;
   position_s = 0;
-  private readonly box = element<HTMLFormElement>("playback");
-  private readonly slider = element<HTMLInputElement>("play-slider");
-  private readonly speed = element<HTMLSelectElement>("play-speed");
   private readonly seeks: Newest<number>;
   private dragging = false;
 
   /** change: asks the server. */
   constructor(private readonly change: (change: Change) => Promise<void>) {
     this.seeks = new Newest((positionS) => this.change({ positionS }));
-    this.box.onsubmit = (event) => event.preventDefault();
-    this.slider.oninput = () => { this.dragging = true; this.seek(Number(this.slider.value)); };
-    this.slider.onchange = () => { this.dragging = false; };
-    this.speed.replaceChildren(...SPEEDS.map((speed) => new Option(`${speed}x`, String(speed))));
-    this.speed.onchange = () => { void this.change({ speed: Number(this.speed.value) }).catch(() => undefined); };
   }
 
   get playing(): boolean { return this.told !== null; }
@@ -63,34 +51,25 @@ export class Playback {
     if (!this.told) return;
     this.position_s = Math.min(Math.max(position_s, 0), this.told.durationS);
     this.seeks.ask(this.position_s);
-    this.draw();
   }
 
-  /** What the statistics say; undefined: the world is live. */
-  show(told: Told | undefined): void {
-    this.told = told ?? null;
-    this.box.hidden = !told;
-    document.body.classList.toggle("plays", this.playing);
-    if (!told) return;
-    this.slider.max = String(told.durationS);
-    this.box.title = `${told.file}, recorded by ${told.recordedBy}`;
-    const speed = String(told.speed);
-    if (![...this.speed.options].some((option) => option.value === speed)) this.speed.add(new Option(`${speed}x`, speed));
-    if (document.activeElement !== this.speed) this.speed.value = speed;
-    element("play-end").textContent = clock(told.durationS);
-    this.draw();
+  /** The slider follows the hand, not the states, until it is let go. */
+  drag(position_s: number): void {
+    this.dragging = true;
+    this.seek(position_s);
   }
+  letGo(): void { this.dragging = false; }
+
+  setSpeed(speed: number): void { void this.change({ speed }).catch(() => undefined); }
 
   onState(playTimeNs: bigint): void {
     if (!this.told || playTimeNs === 0n || this.dragging || this.seeks.pending) return;
     this.position_s = Number(playTimeNs - this.told.beginNs) * 1e-9;
   }
 
-  draw(): void {
-    if (!this.told) return;
-    const words = clock(this.position_s), output = element("play-position");
-    if (output.textContent === words) return;
-    output.textContent = words;
-    if (!this.dragging) this.slider.value = String(this.position_s);
+  shown(): Shown["playback"] {
+    const { told } = this;
+    return told && { file: told.file, by: told.recordedBy, duration_s: told.durationS, end: clock(told.durationS), speed: told.speed };
   }
+  position(): Shown["position"] { return { words: clock(this.position_s), at_s: this.position_s }; }
 }

@@ -1,50 +1,32 @@
-// Live plots beside the scene. Drag to zoom in time, double click to follow again; a pause keeps what is shown.
-import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
+// Live plots beside the scene: what they show, when each is drawn. A pause keeps what is shown; a zoom stays until a double click.
+import { Chart, type Canvas, type Look } from "./chart";
 import { PLOTS, type PlotSpec } from "./plot_specs";
-import { atLeast, Series, shown, ticks, upTo, windowOf } from "./series";
+import type { PlotPointer } from "./seam";
+import { Series, shown, windowOf } from "./series";
 
-const COLOURS = ["#3b82f6", "#f97316", "#10b981", "#a855f7", "#ef4444", "#64748b"];
-const ROOM = 1500, WINDOW_S = 20, HEIGHT = 84;
+const ROOM = 1500, WINDOW_S = 20;
+export const HEIGHT = 84;
+/** Not there until there is something to show. */
+const LATER = ["joints", "quality", "device", "ledger", "device-link"];
 
 class Plot {
   readonly series: Series;
-  readonly element = document.createElement("section");
-  private readonly legend = document.createElement("span");
-  private readonly values: Text[] = [];
-  private chart: uPlot | null = null;
+  readonly chart: Chart;
+  lines: string[];
+  values: string[] = [];
+  there: boolean;
   private changed = false;
-  zoomed = false;
+  private zoomed = false;
 
-  constructor(readonly spec: PlotSpec) {
+  constructor(spec: PlotSpec, canvas: Canvas, plain: boolean) {
     this.series = new Series(spec.lines.length + 1, ROOM);
-    const head = document.createElement("h3"), title = document.createElement("span");
-    title.textContent = spec.unit ? `${spec.title} [${spec.unit}]` : spec.title;
-    head.append(title, this.legend);
-    this.element.className = "plot";
-    this.element.dataset.plot = spec.key;
-    this.element.append(head);
-    this.name(spec.lines);
-  }
-
-  /** What the lines are called, each in its colour; with the newest value where there are at most two. */
-  name(lines: string[]): void {
-    this.values.length = 0;
-    this.legend.replaceChildren(...lines.map((line, i) => {
-      const entry = document.createElement("span"), swatch = document.createElement("i"), value = new Text("");
-      swatch.style.background = COLOURS[i];  // the words stay readable: not every line's colour is, as text
-      entry.append(swatch, line, line ? " " : "");
-      if (lines.length <= 2) {
-        const output = document.createElement("output");
-        output.append(value);
-        entry.append(output);
-        this.values.push(value);
-      }
-      return entry;
-    }));
+    this.chart = new Chart(canvas, HEIGHT, plain);
+    this.lines = spec.lines;
+    this.there = !LATER.includes(spec.key);
   }
 
   add(row: readonly number[]): void {
+    this.there = true;
     this.series.add(row);
     this.changed = true;
   }
@@ -55,79 +37,90 @@ class Plot {
     this.changed = true;
   }
 
-  build(grid: string, text: string): void {
-    this.chart?.destroy();
-    const axis = { stroke: text, font: "10px system-ui", grid: { stroke: grid, width: 1 }, ticks: { show: false } };
-    this.chart = new uPlot({
-      width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT, legend: { show: false }, padding: [7, 8, 0, 0],
-      cursor: { drag: { x: true, y: false }, points: { size: 5 } },
-      scales: { x: { time: false, range: (_, from, to) => atLeast(from, to, 0.01) }, y: { range: (_, low, high) => upTo(low, high) } },
-      axes: [{ ...axis, size: 17, values: (_, at) => at.map((x) => `${x} s`) }, { ...axis, size: 42, space: 24, values: (_, at) => ticks(at) }],
-      series: [{}, ...this.spec.lines.map((label, i) => ({ label, stroke: COLOURS[i], width: 1.5, points: { show: false } }))],
-      hooks: { setSelect: [() => { this.zoomed = true; }] },
-    }, [[], ...this.spec.lines.map(() => [])], this.element);
-    this.chart.over.addEventListener("dblclick", () => { this.zoomed = false; this.changed = true; });
-    this.changed = true;
+  /** Drag to zoom, double click to follow again: drawn at once, while the plots are held, too. */
+  pointer(kind: PlotPointer, px: number): void {
+    if (kind === "double") {
+      this.zoomed = false;
+      return this.redraw();
+    }
+    if (this.chart.pointer(kind, px)) this.zoomed = true;
+    this.chart.draw();
   }
 
   /** True when there was something to draw. */
   draw(): boolean {
-    if (!this.chart || !this.changed || this.element.hidden) return false;
-    this.changed = false;
-    const data = this.series.read(), x = data[0] as number[];
-    this.values.forEach((value, i) => { value.data = shown(data[i + 1].at(-1) ?? NaN); });
-    this.chart.batch(() => {
-      this.chart!.setData(data as uPlot.AlignedData, false);
-      if (!this.zoomed && x.length > 0) this.chart!.setScale("x", windowOf(x[0], x[x.length - 1], WINDOW_S));
-    });
+    if (!this.changed || !this.there) return false;
+    this.redraw();
     return true;
   }
 
-  resize(): void { this.chart?.setSize({ width: Math.max(180, this.element.clientWidth - 8), height: HEIGHT }); }
+  private redraw(): void {
+    this.changed = false;
+    const data = this.chart.data = this.series.read(), x = data[0] as number[];
+    // With the newest value where there are at most two lines.
+    if (this.lines.length <= 2) this.values = this.lines.map((_, i) => shown(data[i + 1].at(-1) ?? NaN));
+    if (!this.zoomed && x.length > 0) this.chart.follow(windowOf(x[0], x[x.length - 1], WINDOW_S));
+    this.chart.draw();
+  }
 }
 
 export class Plots {
-  paused = false;
-  private readonly plots = new Map(PLOTS.map((spec) => [spec.key, new Plot(spec)]));
-  private readonly turn = [...this.plots.values()];
+  held = false;
+  private readonly plots: Map<string, Plot>;
+  private readonly turn: Plot[];
   private drawn = 0;
   private next = 0;
-  private shownAtAll = true;
+  private inSight = true;
 
-  constructor(readonly panel: HTMLElement, private readonly draw_ms: number) {
-    for (const plot of this.plots.values()) panel.append(plot.element);
-    for (const key of ["joints", "quality", "device", "ledger", "device-link"]) this.plots.get(key)!.element.hidden = true;  // until there is something to show
-    new ResizeObserver(() => {
-      this.shownAtAll = panel.clientWidth > 0;
-      for (const plot of this.plots.values()) plot.resize();
-    }).observe(panel);
+  constructor(canvases: Record<string, Canvas>, private readonly draw_ms: number, plain: boolean) {
+    this.plots = new Map(PLOTS.map((spec) => [spec.key, new Plot(spec, canvases[spec.key], plain)]));
+    this.turn = [...this.plots.values()];
   }
 
-  setTheme(): void {
-    const style = getComputedStyle(document.documentElement);
-    for (const plot of this.plots.values()) plot.build(style.getPropertyValue("--grid").trim(), style.getPropertyValue("--soft").trim());
+  setLook(look: Look): void {
+    for (const { chart } of this.turn) {
+      chart.look = look;
+      chart.draw();
+    }
   }
+
+  /** width: 0 where they are not in sight. */
+  resize(width: number, ratio: number): void {
+    this.inSight = width > 0;
+    if (!this.inSight) return;
+    for (const { chart } of this.turn) {
+      chart.resize(width, ratio);
+      chart.draw();
+    }
+  }
+
+  pointer(key: string, kind: PlotPointer, px: number): void { this.plots.get(key)?.pointer(kind, px); }
 
   add(key: string, time_s: number, values: readonly number[]): void {
-    if (this.paused) return;
-    const plot = this.plots.get(key);
-    if (!plot) return;
-    if (plot.element.hidden) plot.element.hidden = false;
-    plot.add([time_s, ...values]);
+    if (!this.held) this.plots.get(key)?.add([time_s, ...values]);
   }
 
   /** The lines of a plot are others now, as many at most; none hides it until something comes. */
   name(key: string, lines: string[]): void {
     const plot = this.plots.get(key);
-    plot?.name(lines);
-    if (plot && lines.length === 0) plot.element.hidden = true;
+    if (!plot) return;
+    plot.lines = lines;
+    plot.values = [];
+    if (lines.length === 0) plot.there = false;
   }
 
-  clear(): void { for (const plot of this.plots.values()) plot.clear(); }
+  clear(): void { for (const plot of this.turn) plot.clear(); }
+
+  /** The lines of the plots that are there. */
+  names(): Record<string, string[]> { return this.each((plot) => plot.lines); }
+  values(): Record<string, string[]> { return this.each((plot) => plot.values); }
+  private each(what: (plot: Plot) => string[]): Record<string, string[]> {
+    return Object.fromEntries([...this.plots].filter(([, plot]) => plot.there).map(([key, plot]) => [key, what(plot)]));
+  }
 
   /** Some plots a call, in turn, so that no frame has to draw them all; `few`: with so few pictures that each must take two. */
   draw(now_ms: number, few: boolean): void {
-    if (this.paused || !this.shownAtAll || (!few && now_ms < this.drawn + this.draw_ms / this.turn.length)) return;
+    if (this.held || !this.inSight || (!few && now_ms < this.drawn + this.draw_ms / this.turn.length)) return;
     this.drawn = now_ms;
     for (let drawn = 0, looked = 0; drawn < (few ? 2 : 1) && looked < this.turn.length; ++looked)
       if (this.turn[this.next = (this.next + 1) % this.turn.length].draw()) ++drawn;

@@ -116,7 +116,7 @@ export class Push {
     const p_WP = this.p_BP.clone().applyMatrix4(scene.X_WB[this.body]);
     let force: Vec = [0, 0, 0], torque: Vec = [0, 0, 0];
     if (this.turning) {
-      const e = this.host.stage.camera.matrixWorld.elements, h = Math.max(1, this.host.stage.canvas.clientHeight);
+      const e = this.host.stage.camera.matrixWorld.elements, h = Math.max(1, this.host.stage.surface.clientHeight);
       const size = this.p_BP.length();
       torque = turnTorque(grabbed, size, (this.now.x - this.start.x) / h, (this.start.y - this.now.y) / h, [e[0], e[1], e[2]], [e[4], e[5], e[6]], this.gain);
     } else {

@@ -1,6 +1,7 @@
 // Words and numbers that a state or the statistics put on the page.
-import type { Histogram, LeaseList_Entry, LinkQuality, Statistics } from "../generated/control_pb";
+import { Event_Kind, type Event, type Histogram, type LeaseList_Entry, type LinkQuality, type Statistics } from "../generated/control_pb";
 import { StatusBit, type StatePacket } from "../generated/realtime_pb";
+import type { Kind } from "./seam";
 import { shown } from "./series";
 
 const MARKS: [number, string, boolean][] = [
@@ -14,6 +15,17 @@ const MARKS: [number, string, boolean][] = [
 /** What the status bits say. */
 export function marksOf(bits: number): { text: string; bad: boolean }[] {
   return MARKS.filter(([bit]) => (bits & bit) !== 0).map(([, text, bad]) => ({ text, bad }));
+}
+
+/** What an event that the user must know of says. */
+export function eventWords(event: Event): { text: string; kind: Kind } | null {
+  switch (event.kind) {
+    case Event_Kind.BODY_FROZEN: return { text: `body ${event.text} became non-finite and stands at its last good pose`, kind: "error" };
+    case Event_Kind.ROBOT_FAULT: return { text: `robot fault: ${event.text}`, kind: "error" };
+    case Event_Kind.RECORD_LOST: return { text: `the recording has gaps: ${event.text}`, kind: "error" };
+    case Event_Kind.SERVER_STOPPING: return { text: `the server stops: ${event.text}`, kind: "info" };
+    default: return null;
+  }
 }
 
 /** Who holds the world, and what else is held: bodies and joints by their names, with who holds them. */

@@ -30,7 +30,7 @@ export class Series {
   }
 }
 
-/** [from, to], widened to `least`: uPlot looks for ticks on an axis of no width until memory ends. */
+/** [from, to], widened to `least`: an axis of no width has no place for ticks. */
 export function atLeast(from: number, to: number, least: number): [number, number] {
   if (to - from >= least) return [from, to];
   const middle = (from + to) / 2;
@@ -51,6 +51,16 @@ export function upTo(low: number | null, high: number | null): [number, number] 
   if (size === 0) return [0, 1];
   const least = 0.02 * size, wide = Math.max(high - low, least), middle = (low + high) / 2, half = 0.54 * wide;
   return [low === 0 ? 0 : middle - half, high === 0 ? 0 : low === 0 ? 1.08 * high : middle + half];
+}
+
+/** Where an axis from `low` to `high` has ticks: a round step apart (1, 2 or 5 times a power of ten), `most` of them at most, and one where none is round. */
+export function steps(low: number, high: number, most: number): number[] {
+  const least = (high - low) / Math.max(1, most);
+  if (!(least > 0) || !Number.isFinite(least)) return [];
+  const power = 10 ** Math.floor(Math.log10(least)), step = power * ([1, 2, 5].find((n) => n * power >= least) ?? 10);
+  const out: number[] = [];
+  for (let n = Math.ceil(low / step); n * step <= high && out.length < 100; ++n) out.push(n * step);
+  return out;
 }
 
 /** Words for the ticks of an axis: as many digits as their step needs, and no more. */

@@ -1,7 +1,10 @@
 // Renderer, light, camera. z is up. Redraws only when something changed.
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import type { Canvas } from "./chart";
 import type { Scene } from "./scene";
+import type { Theme } from "./seam";
+import { Surface } from "./surface";
 import { aimAt, coarser, pictureEvery_ms, RATIOS, UNJUDGED_MS, type Ball } from "./view";
 
 const FOLLOW_MS = 300, LOOK_MS = 15;
@@ -13,18 +16,15 @@ const COLOURS = {
 };
 
 /** No graphics processor: what costs most per pixel is left out, and frames are fewer. `?quality=full` and `?quality=plain` decide otherwise. */
-export function isSoftware(): boolean {
-  const asked = new URLSearchParams(location.search).get("quality");
+export function isSoftware(gl: WebGL2RenderingContext | null, search: string): boolean {
+  const asked = new URLSearchParams(search).get("quality");
   if (asked === "full" || asked === "plain") return asked === "plain";
-  const gl = document.createElement("canvas").getContext("webgl2");
   const info = gl?.getExtension("WEBGL_debug_renderer_info");
-  const name = gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
-  gl?.getExtension("WEBGL_lose_context")?.loseContext();
-  return /swiftshader|llvmpipe|software/i.test(name);
+  return /swiftshader|llvmpipe|software/i.test(gl && info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "");
 }
 
 export class Stage {
-  readonly software = isSoftware();
+  readonly surface = new Surface();
   readonly world = new THREE.Scene();
   readonly camera = new THREE.PerspectiveCamera(42, 1, 0.02, 200);
   readonly controls: OrbitControls;
@@ -39,41 +39,42 @@ export class Stage {
   private fence: WebGLSync | null = null;
   private readonly sun = new THREE.DirectionalLight("#fff6e8", 2.2);
   private readonly hemisphere = new THREE.HemisphereLight("#ffffff", "#8d93a0", 1.2);
-  private theme: "light" | "dark" = "light";
+  private theme: Theme = "light";
 
-  constructor(readonly canvas: HTMLCanvasElement) {
+  constructor(canvas: Canvas, readonly software: boolean) {
+    const { surface } = this;
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: !this.software, powerPreference: "high-performance" });
     this.renderer.debug.checkShaderErrors = false;  // asking makes the page wait
-    this.renderer.setPixelRatio(this.software ? 1 : Math.min(devicePixelRatio, 2));
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = this.software ? THREE.BasicShadowMap : THREE.PCFSoftShadowMap;
     this.camera.up.set(0, 0, 1);
-    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls = new OrbitControls(this.camera, surface as unknown as HTMLElement);
     this.controls.enableDamping = true;
     this.controls.dampingFactor = 0.15;
     this.controls.maxPolarAngle = Math.PI * 0.495;
-    canvas.addEventListener("pointerdown", (event) => { if (event.button === 2) this.follows = false; });
-    for (const kind of ["pointerdown", "wheel"]) canvas.addEventListener(kind, () => { this.touched = true; }, { passive: true });
+    surface.addEventListener("pointerdown", (event) => { if ((event as PointerEvent).button === 2) this.follows = false; });
+    for (const kind of ["pointerdown", "wheel"]) surface.addEventListener(kind, () => { this.touched = true; });
     this.controls.addEventListener("change", () => { this.dirty = true; });
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.setScalar(this.software ? 1024 : 2048);
     this.sun.shadow.bias = -0.0004;
     this.sun.shadow.normalBias = 0.02;
     this.world.add(this.sun, this.sun.target, this.hemisphere);
-    new ResizeObserver(() => this.resize()).observe(canvas.parentElement as Element);
-    this.resize();
   }
 
-  private resize(): void {
-    const { clientWidth: w, clientHeight: h } = this.canvas.parentElement as HTMLElement;
+  /** In CSS pixels; ratio: the screen's pixels to one of them. */
+  resize(w: number, h: number, ratio: number): void {
     if (w === 0 || h === 0) return;
+    this.surface.clientWidth = w;
+    this.surface.clientHeight = h;
+    this.renderer.setPixelRatio(this.software ? RATIOS[this.coarse] : Math.min(ratio, 2));
     this.renderer.setSize(w, h, false);
     this.camera.aspect = w / h;
     this.camera.updateProjectionMatrix();
     this.dirty = true;
   }
 
-  setTheme(theme: "light" | "dark", scene: Scene | null): void {
+  setTheme(theme: Theme, scene: Scene | null): void {
     this.theme = theme;
     const c = COLOURS[theme];
     this.world.background = new THREE.Color(c.sky);
@@ -143,12 +144,12 @@ export class Stage {
   screenOf(p_W: THREE.Vector3): { x: number; y: number; inFront: boolean } {
     this.camera.updateMatrixWorld();
     const p = p_W.clone().project(this.camera);
-    const { clientWidth: w, clientHeight: h } = this.canvas;
+    const { clientWidth: w, clientHeight: h } = this.surface;
     return { x: ((p.x + 1) / 2) * w, y: ((1 - p.y) / 2) * h, inFront: p.z < 1 };
   }
 
   ray(x: number, y: number): THREE.Raycaster {
-    const { clientWidth: w, clientHeight: h } = this.canvas;
+    const { clientWidth: w, clientHeight: h } = this.surface;
     const caster = new THREE.Raycaster();
     this.camera.updateMatrixWorld();
     caster.setFromCamera(new THREE.Vector2((x / w) * 2 - 1, 1 - (y / h) * 2), this.camera);

@@ -1,6 +1,6 @@
 // What the bar says, apart from where it says it.
 import type { ClientStatistics } from "../generated/control_pb";
-import type { Phase } from "./connection";
+import type { Phase } from "./seam";
 
 const PHASE_WORDS = { connecting: "connecting", token: "token needed", open: "connected", lost: "connection lost, trying again", refused: "refused" };
 const HELD_ROWS = 6;

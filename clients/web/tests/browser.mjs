@@ -1,5 +1,5 @@
 // A headless Chromium for the tests: one JSON command a line on stdin, one JSON answer a line on stdout. {id, page, op, ...}: ops open,
-// evaluate, drag, drop, dblclick, press, click, choose, fill, shot, wait, metrics, close. `page` names one of several. Errors come back as {id, error}.
+// evaluate, home (evaluates where the viewer's home is: its worker, or the page), drag, drop, dblclick, press, click, choose, fill, shot, wait, waitHome, metrics, close. `page` names one of several. Errors come back as {id, error}.
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 
@@ -7,9 +7,10 @@ const browser = await chromium.launch({ executablePath: process.argv[2], args: [
   "--enable-unsafe-swiftshader", "--host-resolver-rules=MAP robot.test 127.0.0.1", "--disable-dev-shm-usage"] });
 const pages = new Map();
 
-async function open({ page, url, width = 1280, height = 800, dark = false }) {
+async function open({ page, url, width = 1280, height = 800, dark = false, init = "" }) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   const opened = await context.newPage();
+  if (init) await opened.addInitScript(init);  // before the page's own scripts
   const said = [];
   opened.on("pageerror", (error) => said.push(error.stack ?? String(error)));
   opened.on("console", (message) => { if (message.type() === "error") said.push(message.text()); });
@@ -27,9 +28,9 @@ async function drag(page, { x, y, dx, dy, hold_ms = 500, modifiers = [] }) {
 }
 
 // Asked from outside: the page's policy forbids evaluating text inside.
-async function wait(page, script, timeout_ms) {
+async function wait(page, ask, { script, timeout_ms = 20000 }) {
   for (const end = Date.now() + timeout_ms; ; await new Promise((next) => setTimeout(next, 50))) {
-    const value = await page.evaluate(script).catch(() => null);
+    const value = await ask().catch(() => null);
     if (value) return value;
     if (Date.now() > end) throw new Error(`not within ${timeout_ms} ms: ${script}; the page says ${JSON.stringify(await page.evaluate("tactus.summary()").catch(String))}`);
   }
@@ -45,12 +46,21 @@ async function metrics(entry) {
   return Object.fromEntries(found.map(({ name, value }) => [name, value]));
 }
 
+// In the home, when it has taken what the page told it until now: input is not overtaken by who asks what became of it.
+async function inHome(page, script) {
+  await page.evaluate("tactus.settled()");
+  const worker = page.workers()[0];
+  return worker ? worker.evaluate(script) : page.evaluate(script);
+}
+
 async function act(command) {
   if (command.op === "open") return open(command);
   const entry = pages.get(command.page), { opened: page, said } = entry;
   switch (command.op) {
     case "evaluate": return page.evaluate(command.script);
-    case "wait": return wait(page, command.script, command.timeout_ms ?? 20000);
+    case "home": return inHome(page, command.script);
+    case "wait": return wait(page, () => page.evaluate(command.script), command);
+    case "waitHome": return wait(page, () => inHome(page, command.script), command);
     case "drag": return drag(page, command);
     case "drop": await page.mouse.up(); for (const key of command.modifiers ?? []) await page.keyboard.up(key); return true;
     case "dblclick": return page.mouse.dblclick(command.x, command.y);

@@ -35,22 +35,22 @@ test("plots: forces in N, energies in mJ, times in ms; columns that are not ther
 });
 
 test("a tool is drawn while it is heard of, two are two, and a packet without its columns draws nothing", () => {
-  const list = { hidden: true, textContent: "" }, devices = new Devices(list as unknown as HTMLElement);
+  const devices = new Devices();
   const name = (id: number) => `b${id}`;
   devices.take(create(ToolPacketSchema, { tool: 1 }), 0);
   devices.show(0, 0, 0.001, name, null);
   assert.equal(devices.drawn, 0);
-  assert.equal(list.hidden, true);
+  assert.equal(devices.words, "");
   devices.take(golden, 0);
   devices.take({ ...golden, tool: 0 }, 500);
   devices.show(600, 0, 0.001, name, null);
   assert.equal(devices.drawn, 2);
   assert.equal(devices.group.children.length, 4);
-  assert.equal(list.textContent.split("\n").length, 2);
+  assert.equal(devices.words.split("\n").length, 2);
   devices.show(1200, 0, 0.001, name, null);
   assert.equal(devices.drawn, 1);
   devices.show(1700, 0, 0.001, name, null, "mouse on b1: 2 N");
   assert.equal(devices.drawn, 0);
-  assert.equal(list.textContent, "mouse on b1: 2 N");
+  assert.equal(devices.words, "mouse on b1: 2 N");
   assert.equal(devices.group.children.length, 0);
 });

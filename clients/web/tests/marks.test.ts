@@ -2,7 +2,8 @@
 import { strict as assert } from "node:assert";
 import { test } from "node:test";
 import * as THREE from "three";
-import { Contacts, PHASES } from "../src/contacts";
+import { Contacts } from "../src/contacts";
+import { PHASES } from "../src/phases";
 import { Trails } from "../src/trails";
 import { aimAt, coarser, pictureEvery_ms, RATIOS, streamHz, UNJUDGED_MS } from "../src/view";
 

@@ -2,9 +2,9 @@
 import { strict as assert } from "node:assert";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
-import { ClientStatisticsSchema, LinkQualitySchema, StatisticsSchema } from "../generated/control_pb";
+import { ClientStatisticsSchema, Event_Kind, EventSchema, LinkQualitySchema, StatisticsSchema } from "../generated/control_pb";
 import { StatePacketSchema, StatusBit, VerdictCode } from "../generated/realtime_pb";
-import { commanderOf, factsOf, holdersOf, marksOf, plotted } from "../src/readout";
+import { commanderOf, eventWords, factsOf, holdersOf, marksOf, plotted } from "../src/readout";
 import { PLOTS } from "../src/plot_specs";
 import { verdictWords } from "../src/verdicts";
 import { clientWords, connectionWords, factorWords, heldWords, isPageKey, timeWords } from "../src/words";
@@ -30,6 +30,12 @@ test("verdicts: every code has words of its own without the enum's prefixes; an 
   assert.ok(words.every((w) => w === w.toLowerCase() && !w.includes("verdict") && !w.includes("_")), words.join(","));
   assert.equal(verdictWords(VerdictCode.VERDICT_REFUSED_NOT_LEASED), "refused: not leased");
   assert.match(verdictWords(9999 as VerdictCode), /9999/);
+});
+
+test("events that the user must know of are told with what they name, the grave ones as errors; the others say nothing", () => {
+  const told = (kind: Event_Kind) => eventWords(create(EventSchema, { kind, text: "the-cause" }));
+  for (const kind of [Event_Kind.BODY_FROZEN, Event_Kind.ROBOT_FAULT, Event_Kind.RECORD_LOST]) assert.ok(told(kind)?.kind === "error" && told(kind)?.text.includes("the-cause"));
+  assert.deepEqual([told(Event_Kind.SERVER_STOPPING)?.kind, told(Event_Kind.PAUSED), told(Event_Kind.MODEL_CHANGED)], ["info", null, null]);
 });
 
 test("facts: p50 / p99 of work and lateness as the statistics have them, missed ticks are bad, overlap in mm", () => {
