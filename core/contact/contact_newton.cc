@@ -65,6 +65,31 @@ void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, b
   G *= inv_D;
 }
 
+// A free body's Y column by column: what is done with it is done in pairs.
+struct Columns {
+  Columns() = default;
+  explicit Columns(const double* Y) noexcept {
+    for (int i = 0; i < 6; ++i) {
+      for (int k = 0; k < 3; ++k) of[k][i] = Y[3 * i + k];
+    }
+  }
+  void combine(double c0, double c1, double c2, double* out) const noexcept {
+    for (int i = 0; i < 6; ++i) out[i] = of[0][i] * c0 + of[1][i] * c1 + of[2][i] * c2;
+  }
+  alignas(16) double of[3][6];
+};
+
+// R -= Y p for a free body; |Y p|^2.
+double take_off(const double* Y, const Vec3& p, double* R) noexcept {
+  double square[6];
+  for (std::size_t j = 0; j < 6; ++j) {
+    const double y = half_row(Y + 3 * j, p);
+    R[j] -= y;
+    square[j] = y * y;
+  }
+  return ((square[0] + square[1]) + (square[2] + square[3])) + (square[4] + square[5]);
+}
+
 std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {
   return rows[side.block] + (side.dofs != nullptr ? side.dofs[k] : k);
 }
@@ -183,10 +208,13 @@ double ContactNewton::find_residual(const Context& s) noexcept {
     const std::uint32_t n = contact.rows;
     for (const ProblemSide& side : contact.side) {
       if (side.block == kNone) continue;
+      if (n == 3 && is_whole(side)) {
+        scale_ += take_off(side.Y, local.p, residual_.data() + row_of_block_[side.block]);
+        continue;
+      }
       for (std::uint32_t j = 0; j < side.size; ++j) {
         const double* const row = side.Y + std::size_t{n} * j;
-        double y = row[0] * local.p[0];
-        if (n == 3) y += row[1] * local.p[1] + row[2] * local.p[2];
+        const double y = n == 3 ? half_row(row, local.p) : row[0] * local.p[0];
         residual_[local_row(row_of_block_, side, j)] -= y;
         scale_ += y * y;
       }
@@ -197,10 +225,38 @@ double ContactNewton::find_residual(const Context& s) noexcept {
   return sum;
 }
 
-// H += Y_a G Y_b^T, the part that is stored.
+// H += Y_a G Y_b^T for two free bodies: six rows of six side by side. Columns of a lower block, rows of an upper one
+// follow each other in memory.
+void ContactNewton::add_whole_block(const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept {
+  const Columns y(a.Y), z(b.Y);
+  Columns yg;
+  for (int k = 0; k < 3; ++k) y.combine(G(0, k), G(1, k), G(2, k), yg.of[k]);
+  const std::uint32_t row = row_of_block_[a.block], column = row_of_block_[b.block];
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    double h[6];
+    if (row < column) {
+      yg.combine(z.of[0][i], z.of[1][i], z.of[2][i], h);
+      double* const upper = H_.upper(column + i) + row;
+      for (std::uint32_t j = 0; j < 6; ++j) upper[j] += h[j];
+      continue;
+    }
+    z.combine(yg.of[0][i], yg.of[1][i], yg.of[2][i], h);
+    double* const lower = H_.lower(row + i) + column;
+    const std::uint32_t stored = row > column ? 6 : i + 1;
+    if (stored == 6) {
+      for (std::uint32_t j = 0; j < 6; ++j) lower[j] += h[j];
+      continue;
+    }
+    for (std::uint32_t j = 0; j < stored; ++j) lower[j] += h[j];
+    for (std::uint32_t j = stored; j < 6; ++j) H_.upper(row + j)[row + i] += h[j];
+  }
+}
+
+// The same for any two sides, the part that is stored.
 void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b,
                               const Mat3& G) noexcept {
   const std::uint32_t n = contact.rows;
+  if (n == 3 && is_whole(a) && is_whole(b)) return add_whole_block(a, b, G);
   for (std::uint32_t i = 0; i < a.size; ++i) {
     const double* const y = a.Y + std::size_t{n} * i;
     double g0 = y[0] * G(0, 0), g1 = 0, g2 = 0;
@@ -239,16 +295,20 @@ bool ContactNewton::direction(const Context& s) noexcept {
   H_.solve(step_.data());
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
-    Vec3 dc = Vec3::Zero();
+    double dc[3] = {0, 0, 0};
     for (const ProblemSide& side : contact.side) {
       if (side.block == kNone) continue;
+      if (contact.rows == 3 && is_whole(side)) {
+        add_velocity(side.Y, step_.data() + row_of_block_[side.block], dc);
+        continue;
+      }
       for (std::uint32_t j = 0; j < side.size; ++j) {
         const double* const row = side.Y + std::size_t{contact.rows} * j;
         const double d = step_[local_row(row_of_block_, side, j)];
         for (std::uint32_t l = 0; l < contact.rows; ++l) dc[l] += row[l] * d;
       }
     }
-    local_[k].dc = dc;
+    local_[k].dc = Vec3(dc[0], dc[1], dc[2]);
   }
   return true;
 }

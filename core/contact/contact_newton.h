@@ -65,6 +65,7 @@ class ContactNewton {
                        Slopes* slopes) noexcept;
   double find_residual(const Context& s) noexcept;
   bool direction(const Context& s) noexcept;
+  void add_whole_block(const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
   void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
   bool follow(const Context& s, std::uint32_t& iterations) noexcept;
   void settle(const Context& s, double proximal, Vec3* p, std::uint32_t& iterations) noexcept;

@@ -272,33 +272,40 @@ void ContactProblem::take(const ContactProblem& from, std::span<const std::uint3
   std::copy_n(from.blocks_.begin(), block_count_, blocks_.begin());
 }
 
+// A free body's six rows stand side by side, which is nearly all that these see: loops of known length.
 void push(const ContactProblem& problem, const ProblemContact& contact, const Vec3& p, double* y) noexcept {
   for (const ProblemSide& side : contact.side) {
     if (side.block == kNone) continue;
     const ProblemBlock& block = problem.block(side.block);
     if (contact.rows == 1) {
       for (std::uint32_t k = 0; k < side.size; ++k) y[row_of(block, side, k)] += side.Y[k] * p[0];
-      continue;
-    }
-    for (std::uint32_t k = 0; k < side.size; ++k) {
-      const double* const row = side.Y + 3 * std::size_t{k};
-      y[row_of(block, side, k)] += row[0] * p[0] + row[1] * p[1] + row[2] * p[2];
+    } else if (is_whole(side)) {
+      double* const u = y + block.start;
+      for (std::size_t k = 0; k < 6; ++k) u[k] += half_row(side.Y + 3 * k, p);
+    } else {
+      for (std::uint32_t k = 0; k < side.size; ++k)
+        y[row_of(block, side, k)] += half_row(side.Y + 3 * std::size_t{k}, p);
     }
   }
 }
 
 Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, const double* y) noexcept {
-  Vec3 c = Vec3::Zero();
+  double c[3] = {0, 0, 0};
   for (const ProblemSide& side : contact.side) {
     if (side.block == kNone) continue;
     const ProblemBlock& block = problem.block(side.block);
-    for (std::uint32_t k = 0; k < side.size; ++k) {
-      const double u = y[row_of(block, side, k)];
-      const double* const row = side.Y + std::size_t{contact.rows} * k;
-      for (std::uint32_t j = 0; j < contact.rows; ++j) c[j] += row[j] * u;
+    if (contact.rows == 1) {
+      for (std::uint32_t k = 0; k < side.size; ++k) c[0] += side.Y[k] * y[row_of(block, side, k)];
+    } else if (is_whole(side)) {
+      add_velocity(side.Y, y + block.start, c);
+    } else {
+      for (std::uint32_t k = 0; k < side.size; ++k) {
+        const double u = y[row_of(block, side, k)];
+        for (std::size_t j = 0; j < 3; ++j) c[j] += side.Y[3 * std::size_t{k} + j] * u;
+      }
     }
   }
-  return c;
+  return {c[0], c[1], c[2]};
 }
 
 }  // namespace tactus

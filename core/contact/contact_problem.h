@@ -132,6 +132,21 @@ class ContactProblem {
   std::vector<double> Y_;              // 36 a contact
 };
 
+// A free body's side: all six of its rows, in their order.
+inline bool is_whole(const ProblemSide& side) noexcept {
+  return side.dofs == nullptr && side.size == 6;
+}
+// One row of Y times p; and c += Y^T u for a free body's six, in one order everywhere.
+inline double half_row(const double* row, const Vec3& p) noexcept {
+  return row[0] * p[0] + row[1] * p[1] + row[2] * p[2];
+}
+inline void add_velocity(const double* Y, const double* u, double* c) noexcept {
+  for (std::size_t j = 0; j < 3; ++j) {
+    c[j] +=
+        ((Y[j] * u[0] + Y[3 + j] * u[1]) + (Y[6 + j] * u[2] + Y[9 + j] * u[3])) + (Y[12 + j] * u[4] + Y[15 + j] * u[5]);
+  }
+}
+
 // y += Y p and the velocity part Y^T y of a contact; y: half velocities of all blocks.
 void push(const ContactProblem& problem, const ProblemContact& contact, const Vec3& p, double* y) noexcept;
 Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, const double* y) noexcept;
