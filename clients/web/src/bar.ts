@@ -45,7 +45,10 @@ export class Bar {
   private onKey(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
     if (!isPageKey(event, target.tagName, isSlider(target))) return;
-    if (event.key === " ") event.preventDefault();
+    // A joint's slider has the arrows itself. The recording's would add a step of its own to the second.
+    const isArrow = event.key.startsWith("Arrow"), isPlayed = target.id === "play-slider";
+    if (isArrow && isSlider(target) && !isPlayed) return;
+    if (event.key === " " || (isArrow && isPlayed)) event.preventDefault();
     if (event.key === "?") return this.toggleHelp();
     const key = event.key.toLowerCase();
     switch (key) {
@@ -185,7 +188,6 @@ export class Bar {
   pressed(id: string, on: boolean): void { element(id).setAttribute("aria-pressed", String(on)); }
 }
 
-/** Keys that move a slider are its own; the others are the page's. */
 function isSlider(target: HTMLElement): boolean { return target instanceof HTMLInputElement && target.type === "range"; }
 
 function text(id: string, words: string): void {
