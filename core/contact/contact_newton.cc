@@ -65,8 +65,29 @@ void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, b
   G *= inv_D;
 }
 
+bool is_bodies(const ProblemContact& contact) noexcept {
+  const auto fits = [](const ProblemSide& side) { return side.block == kNone || is_whole(side); };
+  return fits(contact.side[0]) && fits(contact.side[1]);
+}
+
+// R -= Y p for a free body; scale += |Y p|^2.
+void take_off(const double* Y, const Vec3& p, double* R, double& scale) noexcept {
+  for (std::size_t j = 0; j < 6; ++j) {
+    const double* const row = Y + 3 * j;
+    const double y = row[0] * p[0] + (row[1] * p[1] + row[2] * p[2]);
+    R[j] -= y;
+    scale += y * y;
+  }
+}
+
+std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {
+  return rows[side.block] + (side.dofs != nullptr ? side.dofs[k] : k);
+}
+
+}  // namespace
+
 // A free body's Y column by column: what is done with it is done in pairs.
-struct Columns {
+struct ContactNewton::Columns {
   Columns() = default;
   explicit Columns(const double* Y) noexcept {
     for (int i = 0; i < 6; ++i) {
@@ -78,23 +99,6 @@ struct Columns {
   }
   alignas(16) double of[3][6];
 };
-
-// R -= Y p for a free body; |Y p|^2.
-double take_off(const double* Y, const Vec3& p, double* R) noexcept {
-  double square[6];
-  for (std::size_t j = 0; j < 6; ++j) {
-    const double y = half_row(Y + 3 * j, p);
-    R[j] -= y;
-    square[j] = y * y;
-  }
-  return ((square[0] + square[1]) + (square[2] + square[3])) + (square[4] + square[5]);
-}
-
-std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {
-  return rows[side.block] + (side.dofs != nullptr ? side.dofs[k] : k);
-}
-
-}  // namespace
 
 ContactNewton::ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max, std::uint32_t rows_max)
     : H_(half_max, std::size_t{rows_max} * (rows_max + 1) / 2),
@@ -209,12 +213,13 @@ double ContactNewton::find_residual(const Context& s) noexcept {
     for (const ProblemSide& side : contact.side) {
       if (side.block == kNone) continue;
       if (n == 3 && is_whole(side)) {
-        scale_ += take_off(side.Y, local.p, residual_.data() + row_of_block_[side.block]);
+        take_off(side.Y, local.p, residual_.data() + row_of_block_[side.block], scale_);
         continue;
       }
       for (std::uint32_t j = 0; j < side.size; ++j) {
         const double* const row = side.Y + std::size_t{n} * j;
-        const double y = n == 3 ? half_row(row, local.p) : row[0] * local.p[0];
+        double y = row[0] * local.p[0];
+        if (n == 3) y += row[1] * local.p[1] + row[2] * local.p[2];
         residual_[local_row(row_of_block_, side, j)] -= y;
         scale_ += y * y;
       }
@@ -225,30 +230,48 @@ double ContactNewton::find_residual(const Context& s) noexcept {
   return sum;
 }
 
-// H += Y_a G Y_b^T for two free bodies: six rows of six side by side. Columns of a lower block, rows of an upper one
-// follow each other in memory.
-void ContactNewton::add_whole_block(const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept {
-  const Columns y(a.Y), z(b.Y);
-  Columns yg;
-  for (int k = 0; k < 3; ++k) y.combine(G(0, k), G(1, k), G(2, k), yg.of[k]);
-  const std::uint32_t row = row_of_block_[a.block], column = row_of_block_[b.block];
-  for (std::uint32_t i = 0; i < 6; ++i) {
-    double h[6];
-    if (row < column) {
-      yg.combine(z.of[0][i], z.of[1][i], z.of[2][i], h);
-      double* const upper = H_.upper(column + i) + row;
-      for (std::uint32_t j = 0; j < 6; ++j) upper[j] += h[j];
-      continue;
+// H += Y_a G Y_b^T for the free bodies of a contact.
+void ContactNewton::add_bodies(const ProblemContact& contact, const Mat3& G) noexcept {
+  Columns y[2], yg[2];
+  for (int a = 0; a < 2; ++a) {
+    if (contact.side[a].block == kNone) continue;
+    y[a] = Columns(contact.side[a].Y);
+    for (int i = 0; i < 6; ++i) {  // no friction changes p_n
+      yg[a].of[0][i] = y[a].of[0][i] * G(0, 0) + (y[a].of[1][i] * G(1, 0) + y[a].of[2][i] * G(2, 0));
+      yg[a].of[1][i] = y[a].of[1][i] * G(1, 1) + y[a].of[2][i] * G(2, 1);
+      yg[a].of[2][i] = y[a].of[1][i] * G(1, 2) + y[a].of[2][i] * G(2, 2);
     }
+  }
+  for (int a = 0; a < 2; ++a) {
+    if (contact.side[a].block == kNone) continue;
+    const std::uint32_t row = row_of_block_[contact.side[a].block];
+    for (int b = 0; b < 2; ++b) {
+      if (contact.side[b].block != kNone) add_whole_block(row, row_of_block_[contact.side[b].block], yg[a], y[b]);
+    }
+  }
+}
+
+// Six rows of six: columns of a lower block, rows of an upper one follow each other in memory.
+void ContactNewton::add_whole_block(std::uint32_t row, std::uint32_t column, const Columns& yg,
+                                    const Columns& z) noexcept {
+  double h[6];
+  if (row < column) {
+    for (std::uint32_t j = 0; j < 6; ++j) {
+      yg.combine(z.of[0][j], z.of[1][j], z.of[2][j], h);
+      double* const upper = H_.upper(column + j) + row;
+      for (std::uint32_t i = 0; i < 6; ++i) upper[i] += h[i];
+    }
+    return;
+  }
+  for (std::uint32_t i = 0; i < 6; ++i) {
     z.combine(yg.of[0][i], yg.of[1][i], yg.of[2][i], h);
     double* const lower = H_.lower(row + i) + column;
-    const std::uint32_t stored = row > column ? 6 : i + 1;
-    if (stored == 6) {
+    if (row > column) {
       for (std::uint32_t j = 0; j < 6; ++j) lower[j] += h[j];
       continue;
     }
-    for (std::uint32_t j = 0; j < stored; ++j) lower[j] += h[j];
-    for (std::uint32_t j = stored; j < 6; ++j) H_.upper(row + j)[row + i] += h[j];
+    for (std::uint32_t j = 0; j <= i; ++j) lower[j] += h[j];
+    for (std::uint32_t j = i + 1; j < 6; ++j) H_.upper(row + j)[row + i] += h[j];
   }
 }
 
@@ -256,7 +279,6 @@ void ContactNewton::add_whole_block(const ProblemSide& a, const ProblemSide& b, 
 void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b,
                               const Mat3& G) noexcept {
   const std::uint32_t n = contact.rows;
-  if (n == 3 && is_whole(a) && is_whole(b)) return add_whole_block(a, b, G);
   for (std::uint32_t i = 0; i < a.size; ++i) {
     const double* const y = a.Y + std::size_t{n} * i;
     double g0 = y[0] * G(0, 0), g1 = 0, g2 = 0;
@@ -284,6 +306,10 @@ bool ContactNewton::direction(const Context& s) noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     if (!local_[k].slopes.pushes) continue;
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
+    if (contact.rows == 3 && is_bodies(contact)) {
+      add_bodies(contact, local_[k].slopes.G);
+      continue;
+    }
     for (const ProblemSide& a : contact.side) {
       for (const ProblemSide& b : contact.side) {
         if (a.block != kNone && b.block != kNone) add_block(contact, a, b, local_[k].slopes.G);

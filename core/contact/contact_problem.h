@@ -141,9 +141,8 @@ inline double half_row(const double* row, const Vec3& p) noexcept {
   return row[0] * p[0] + row[1] * p[1] + row[2] * p[2];
 }
 inline void add_velocity(const double* Y, const double* u, double* c) noexcept {
-  for (std::size_t j = 0; j < 3; ++j) {
-    c[j] +=
-        ((Y[j] * u[0] + Y[3 + j] * u[1]) + (Y[6 + j] * u[2] + Y[9 + j] * u[3])) + (Y[12 + j] * u[4] + Y[15 + j] * u[5]);
+  for (std::size_t k = 0; k < 6; ++k) {
+    for (std::size_t j = 0; j < 3; ++j) c[j] += Y[3 * k + j] * u[k];
   }
 }
 

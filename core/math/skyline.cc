@@ -1,9 +1,7 @@
 #include "core/math/skyline.h"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "core/check.h"
 
@@ -11,43 +9,18 @@ namespace tactus {
 
 namespace {
 
-// Pairs of sums side by side: one order for all compilers, whatever the processor can do at once.
-using Two = Eigen::Array2d;
-using Load = Eigen::Map<const Two>;
-
-double sum(const Two& a, const Two& b) noexcept {
-  return (a[0] + a[1]) + (b[0] + b[1]);
-}
-
+// Four sums side by side: one order for all compilers, and room for the processor.
 double dot(const double* a, const double* b, std::size_t n) noexcept {
-  Two s0 = Two::Zero(), s1 = Two::Zero();
-  double rest = 0;
+  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   std::size_t i = 0;
   for (; i + 4 <= n; i += 4) {
-    s0 += Load(a + i) * Load(b + i);
-    s1 += Load(a + i + 2) * Load(b + i + 2);
+    s0 += a[i] * b[i];
+    s1 += a[i + 1] * b[i + 1];
+    s2 += a[i + 2] * b[i + 2];
+    s3 += a[i + 3] * b[i + 3];
   }
-  for (; i < n; ++i) rest += a[i] * b[i];
-  return sum(s0, s1) + rest;
-}
-
-// a.b and c.d of one length, which is short: what a loop costs is shared.
-std::pair<double, double> two_dots(const double* a, const double* b, const double* c, const double* d,
-                                   std::size_t n) noexcept {
-  Two s0 = Two::Zero(), s1 = Two::Zero(), t0 = Two::Zero(), t1 = Two::Zero();
-  double s = 0, t = 0;
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    s0 += Load(a + i) * Load(b + i);
-    s1 += Load(a + i + 2) * Load(b + i + 2);
-    t0 += Load(c + i) * Load(d + i);
-    t1 += Load(c + i + 2) * Load(d + i + 2);
-  }
-  for (; i < n; ++i) {
-    s += a[i] * b[i];
-    t += c[i] * d[i];
-  }
-  return {sum(s0, s1) + s, sum(t0, t1) + t};
+  for (; i < n; ++i) s0 += a[i] * b[i];
+  return (s0 + s1) + (s2 + s3);
 }
 
 }  // namespace
@@ -83,9 +56,8 @@ bool Skyline::factor() noexcept {
     double *const row = lower(i), *const column = upper(i);
     for (std::uint32_t j = first_[i]; j < i; ++j) {
       const std::uint32_t m = std::max(first_[i], first_[j]);
-      const auto [below, above] = two_dots(row + m, upper(j) + m, lower(j) + m, column + m, j - m);
-      row[j] -= below;
-      column[j] = (column[j] - above) * inv_diagonal_[j];
+      row[j] -= dot(row + m, upper(j) + m, j - m);
+      column[j] = (column[j] - dot(lower(j) + m, column + m, j - m)) * inv_diagonal_[j];
     }
     const double entry = row[i], pivot = entry - dot(row + first_[i], column + first_[i], i - first_[i]);
     if (!(std::abs(pivot) > kSkylinePivot * std::abs(entry))) return false;
