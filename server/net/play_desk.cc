@@ -55,6 +55,9 @@ void PlayDesk::serve(const Exchange& x, const v1::SetPlayback& request) {
   if (speed != 0 && speed != player_.speed()) {
     player_.set_speed(speed);
     hub_.broadcast(v1::Event::PLAYBACK_CHANGED, fmt::format("speed {}", speed));
+    // What stands ready is of the old speed. Running on, it is over in no time; in a pause it would be what Step shows.
+    if (hub_.paused && play_time_ns_ != 0 && seeks_.empty() && !request.has_position_s())
+      here_ = player_.seek(play_time_ns_);
   }
   if (!request.has_position_s()) return answer();
   const record::PlayTape& tape = player_.tape();
@@ -71,14 +74,14 @@ void PlayDesk::tell_jump(const char* what) {
 
 void PlayDesk::published(const StateFrame& frame) {
   if (frame.play_time_ns == 0) return;
-  const bool sought = frame.play_generation != generation_;
+  const bool sought = frame.play_generation != generation_, jumped = sought && frame.play_generation != here_;
   const bool reset = !sought && frame.tick < tick_;
   generation_ = frame.play_generation;
   tick_ = frame.tick;
   play_time_ns_ = frame.play_time_ns;
-  if (sought) tell_jump("seek");
+  if (jumped) tell_jump("seek");
   if (reset) tell_jump("recorded");
-  if (frame.play_ended && (!ended_ || sought)) hub_.broadcast(v1::Event::PLAYBACK_CHANGED, "ended");
+  if (frame.play_ended && (!ended_ || jumped)) hub_.broadcast(v1::Event::PLAYBACK_CHANGED, "ended");
   ended_ = frame.play_ended;
   if (!sought) return;
   // Overtaken seeks, too: what they asked for is over.

@@ -32,6 +32,7 @@ class PlayDesk {
   std::vector<std::pair<std::uint32_t, Exchange>> seeks_;  // that wait for their state, by its generation
   std::uint64_t tick_ = 0, play_time_ns_ = 0;
   std::uint32_t generation_ = 0;
+  std::uint32_t here_ = 0;  // a seek of our own, to where the playback stands: no jump
   bool ended_ = false;
 };
 

@@ -42,12 +42,13 @@ bool TickLoop::play() noexcept {
   }
   if (next == nullptr) {
     if (!played_.frame.play_ended) feed.waited.add();
-    if (played_.frame.play_ended && steps_left_ > 0) steps_left_ = 1;  // there is nothing left to step to
+    if (!is_first && played_.frame.play_ended && steps_left_ > 0) steps_left_ = 1;  // there is nothing left to step to
   } else {
     take_played(*next);
     feed.states.release();
   }
-  const bool is_step = steps_left_ > 0 && (next != nullptr || played_.frame.play_ended);
+  // What a wish begins with is no step: a Step that comes before it moves on from there.
+  const bool is_step = !is_first && steps_left_ > 0 && (next != nullptr || played_.frame.play_ended);
   if (is_step && --steps_left_ == 0) notify(done(step_command_));
   return next != nullptr;
 }

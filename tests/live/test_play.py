@@ -104,6 +104,21 @@ def test_it_runs_at_the_speed_asked_for_stands_steps_and_ends(player):
             client.seek(math.inf)
 
 
+def test_a_speed_set_in_a_pause_holds_for_the_next_step_and_is_no_jump(player):
+    with player("--speed", "0.1").connect() as client:
+        client.pause()
+        position(client, 0.4)
+        client.step(3)
+        assert client.playback().position_s == pytest.approx(0.4003, abs=1e-6)
+        client.wait_event("RESTORED")  # the seek's
+        for speed, then in ((4, 0.4083), (0.5, 0.4093)):
+            client.set_speed(speed)
+            client.step(2)
+            assert client.playback().position_s == pytest.approx(then, abs=1e-6)
+        with pytest.raises(tactus.TimedOut):
+            client.wait_event("RESTORED", timeout_s=0.3)
+
+
 def test_between_recorded_states_motion_is_interpolated(make_server, tmp_path):
     """A ball that rolls off at constant speed, recorded at 20 Hz: shown at 1 kHz it is on the straight line through these states."""
     path = tmp_path / "thin.mcap"
