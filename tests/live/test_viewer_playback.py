@@ -12,12 +12,6 @@ step_s = {STEP_S}
 gravity_m_per_s2 = [0, 0, 0]
 
 [[body]]
-name = "floor"
-mode = "fixed"
-[[body.shape]]
-kind = "half_space"
-
-[[body]]
 name = "ball"
 position_m = [-0.3, 0, 0.3]
 linear_velocity_m_per_s = [{SPEED_M_PER_S}, 0, 0]
