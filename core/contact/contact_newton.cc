@@ -65,7 +65,7 @@ void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, b
   G *= inv_D;
 }
 
-bool is_bodies(const ProblemContact& contact) noexcept {
+bool is_of_free_bodies(const ProblemContact& contact) noexcept {
   const auto fits = [](const ProblemSide& side) { return side.block == kNone || is_whole(side); };
   return fits(contact.side[0]) && fits(contact.side[1]);
 }
@@ -231,7 +231,7 @@ double ContactNewton::find_residual(const Context& s) noexcept {
 }
 
 // H += Y_a G Y_b^T for the free bodies of a contact.
-void ContactNewton::add_bodies(const ProblemContact& contact, const Mat3& G) noexcept {
+void ContactNewton::add_free_bodies(const ProblemContact& contact, const Mat3& G) noexcept {
   Columns y[2], yg[2];
   for (int a = 0; a < 2; ++a) {
     if (contact.side[a].block == kNone) continue;
@@ -306,8 +306,8 @@ bool ContactNewton::direction(const Context& s) noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     if (!local_[k].slopes.pushes) continue;
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
-    if (contact.rows == 3 && is_bodies(contact)) {
-      add_bodies(contact, local_[k].slopes.G);
+    if (contact.rows == 3 && is_of_free_bodies(contact)) {
+      add_free_bodies(contact, local_[k].slopes.G);
       continue;
     }
     for (const ProblemSide& a : contact.side) {

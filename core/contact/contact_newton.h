@@ -66,7 +66,7 @@ class ContactNewton {
                        Slopes* slopes) noexcept;
   double find_residual(const Context& s) noexcept;
   bool direction(const Context& s) noexcept;
-  void add_bodies(const ProblemContact& contact, const Mat3& G) noexcept;
+  void add_free_bodies(const ProblemContact& contact, const Mat3& G) noexcept;
   void add_whole_block(std::uint32_t row, std::uint32_t column, const Columns& yg, const Columns& z) noexcept;
   void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
   bool follow(const Context& s, std::uint32_t& iterations) noexcept;
