@@ -301,6 +301,7 @@ std::span<const PairKey> World::add_patches(std::span<const PairKey> keys, StepR
 void World::add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept {
   PairRecord& record = state_.pairs[pair];
   if (buffer.count == 0) {
+    if (record.age == 0 && record.phase == ContactPhase::apart) return;  // as before: nothing to write
     record.phase = ContactPhase::apart;
     record.age = 0;
     record.model.fill(0.0);

@@ -63,8 +63,11 @@ void store_block(PairRecord& record, const T& block) noexcept {
 // capacity nothing is allocated.
 class PairMemory {
  public:
-  explicit PairMemory(std::uint32_t capacity = 0) : records_(capacity), left_(capacity) {}
-  PairMemory(const PairMemory& other) : records_(other.records_.size()), left_(other.left_.size()) { *this = other; }
+  explicit PairMemory(std::uint32_t capacity = 0) : records_(capacity), left_(capacity), from_(capacity) {}
+  PairMemory(const PairMemory& other)
+      : records_(other.records_.size()), left_(other.left_.size()), from_(other.from_.size()) {
+    *this = other;
+  }
   PairMemory& operator=(const PairMemory& other);
   PairMemory(PairMemory&&) noexcept = default;
   PairMemory& operator=(PairMemory&&) noexcept = default;
@@ -77,8 +80,8 @@ class PairMemory {
   [[nodiscard]] std::span<const PairRecord> records() const noexcept { return {records_.data(), size_}; }
 
   // Makes the memory hold exactly these keys (sorted, unique, at most capacity): kept records survive, new ones start
-  // empty. O(n) and no copy when nothing changed. scratch: room for capacity records. keep_left: witnesses of those
-  // that go are kept for when they come back, as far as there is room; otherwise none are.
+  // empty. O(n); only records whose place changes are moved. scratch: room for capacity records. keep_left: witnesses
+  // of those that go are kept for when they come back, as far as there is room; otherwise none are.
   void match(std::span<const PairKey> keys, PairRecord* scratch, bool keep_left = false) noexcept;
   // Sorted by key; none of them in records().
   [[nodiscard]] std::span<const LeftPair> left() const noexcept { return {left_.data(), left_size_}; }
@@ -91,10 +94,12 @@ class PairMemory {
 
  private:
   [[nodiscard]] bool take_left(const PairKey& key, std::uint32_t& from, Witness& witness) noexcept;
-  void add_left(std::span<const PairKey> keys) noexcept;
+  void add_left(std::span<const PairRecord> gone) noexcept;
+  std::uint32_t move_forward(std::span<const PairKey> keys, PairRecord* gone) noexcept;
 
   std::vector<PairRecord> records_;
   std::vector<LeftPair> left_;
+  std::vector<std::uint32_t> from_;  // of match(): which record each key had
   std::uint32_t size_ = 0, left_size_ = 0;
 };
 

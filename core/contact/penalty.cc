@@ -43,20 +43,24 @@ const std::uint32_t* upward(const Tick& tick) noexcept {
   const Vec3& g = tick.parameters.gravity_W;
   const double size = g.norm();
   const Vec3 up = size > 0 ? Vec3(-g / size) : Vec3(Vec3::UnitZ());
+  struct Place {
+    double height;
+    std::uint32_t manifold;
+  };
   auto* order = tick.arena.take<std::uint32_t>(count);
-  auto* height = tick.arena.take<double>(count);
+  auto* places = tick.arena.take<Place>(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
     const ContactPoint* points = tick.contacts.points + m.first;
     Vec3 sum = Vec3::Zero();
     for (std::uint32_t k = 0; k < m.count; ++k) sum += points[k].p_WC;
-    order[i] = i;
     const double inv_mass = tick.kinematics.bodies[m.body_a].inv_mass + tick.kinematics.bodies[m.body_b].inv_mass;
-    height[i] = up.dot(sum) / m.count + kLevel * inv_mass / (1 + inv_mass);
+    places[i] = {up.dot(sum) / m.count + kLevel * inv_mass / (1 + inv_mass), i};
   }
-  std::sort(order, order + count, [height](std::uint32_t x, std::uint32_t y) {
-    return height[x] < height[y] || (height[x] == height[y] && x < y);
+  std::sort(places, places + count, [](const Place& x, const Place& y) {
+    return x.height < y.height || (x.height == y.height && x.manifold < y.manifold);
   });
+  for (std::uint32_t i = 0; i < count; ++i) order[i] = places[i].manifold;
   return order;
 }
 
