@@ -64,6 +64,12 @@ bool finite(const double* x, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) sum += x[i] * 0.0;
   return sum == 0.0;
 }
+// Pose and velocity of a body.
+bool finite_body(const double* q, const double* v) noexcept {
+  double sum = 0;
+  for (int i = 0; i < 6; ++i) sum += q[i] * 0.0 + v[i] * 0.0;
+  return sum + q[6] * 0.0 == 0.0;
+}
 
 }  // namespace
 
@@ -355,7 +361,7 @@ void World::freeze_robots(StepReport& report) noexcept {
     bool good = finite(q, robot.q_count) && finite(v, robot.v_count);
     for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
       const std::size_t b = model_->joints[robot.first_joint + i].child;
-      good = good && finite(state_.q.data() + 7 * b, 7) && finite(state_.v.data() + 6 * b, 6);
+      good = good && finite_body(state_.q.data() + 7 * b, state_.v.data() + 6 * b);
     }
     if (good) continue;
     std::copy_n(last_joint_q_.begin() + robot.first_q, robot.q_count, q);
@@ -378,7 +384,7 @@ void World::finish(StepReport& report) noexcept {
   for (BodyIndex b = 0; b < state_.body_count(); ++b) {
     const std::size_t i = b;
     if (model_->bodies[b].mode == BodyMode::link) continue;
-    if (finite(state_.q.data() + 7 * i, 7) && finite(state_.v.data() + 6 * i, 6)) continue;
+    if (finite_body(state_.q.data() + 7 * i, state_.v.data() + 6 * i)) continue;
     const Frame& start = kinematics_.bodies[b].X_WBcm;  // finite: this body passed here last tick, or was loaded
     const Quat q_WB(start.R);
     state_.set_pose(b, start.p, q_WB);

@@ -42,8 +42,13 @@ void World::find_external_efforts(const TickForces& forces) noexcept {
     for (std::uint32_t i = 0; i < tree->link_count(); ++i) {
       const BodyIndex b = tree->body(i);
       SpatialForce F;
-      F.force = forces.applied[b].force + forces.contact[b].force + forces.impulse[b].force / h();
-      F.torque = forces.applied[b].torque + forces.contact[b].torque + forces.impulse[b].torque / h();
+      F.force = forces.applied[b].force + forces.contact[b].force;
+      F.torque = forces.applied[b].torque + forces.contact[b].torque;
+      const SpatialForce& impulse = forces.impulse[b];
+      if (!impulse.force.isZero(0) || !impulse.torque.isZero(0)) {
+        F.force += impulse.force / h();
+        F.torque += impulse.torque / h();
+      }
       if (F.force.isZero(0) && F.torque.isZero(0)) continue;
       F.torque += (kinematics_.bodies[b].X_WBcm.p - state_.p_WBcm(b)).cross(F.force);
       external_wrenches_[b] = F;

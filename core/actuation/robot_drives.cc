@@ -197,8 +197,7 @@ void RobotDrives::write(State& state, DofDrive* drives) noexcept {
   if (!std::exchange(given_, false)) evaluate(ticks_, state);
   const std::span<const DrivenJoint> joints = channels_.joints();
   for (std::size_t i = 0; i < joints.size(); ++i) {
-    DofDrive law;
-    if (find_law(i, state, law)) drives[joints[i].v] = law;
+    find_law(i, state, drives[joints[i].v]);
   }
 }
 

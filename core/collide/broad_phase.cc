@@ -9,6 +9,7 @@ namespace tactus {
 
 namespace {
 constexpr std::uint32_t kLarge = 0xffffffffu;  // strip of boxes wider than a strip
+constexpr std::size_t kFew = 8;                // so many boxes are tested each with each: no order pays
 }  // namespace
 
 BroadPhase::BroadPhase(std::vector<BroadShape> shapes,
@@ -28,8 +29,12 @@ std::span<const PairKey> BroadPhase::find_pairs(std::span<const Aabb> boxes, std
   raw_count_ = dropped_ = 0;
   work_ = {};
   memory_ = &memory;
-  sort_entries(boxes);
-  sweep();
+  if (bounded_.size() <= kFew) {
+    test_all(boxes);
+  } else {
+    sort_entries(boxes);
+    sweep();
+  }
   test_half_spaces(boxes, X_WS);
   sort_pairs();
   return {pairs_.data(), pair_count_};
@@ -92,6 +97,21 @@ void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
       work_.sorted_anew = true;
       std::sort(entries_.begin(), entries_.end(), less);
       return;
+    }
+  }
+}
+
+void BroadPhase::test_all(std::span<const Aabb> boxes) noexcept {
+  for (std::size_t i = 1; i < bounded_.size(); ++i) {
+    const Aabb& a = boxes[bounded_[i]];
+    for (std::size_t j = 0; j < i; ++j) {
+      const Aabb& b = boxes[bounded_[j]];
+      ++work_.tests;
+      if (a.lo[0] > b.hi[0] || a.hi[0] < b.lo[0] || a.lo[1] > b.hi[1] || a.hi[1] < b.lo[1] || a.lo[2] > b.hi[2] ||
+          a.hi[2] < b.lo[2]) {
+        continue;
+      }
+      add(bounded_[i], bounded_[j]);
     }
   }
 }
@@ -202,8 +222,18 @@ bool BroadPhase::was_in_contact(PairKey key) const noexcept {
   return false;
 }
 
-// Counting sort by shape_a, then insertion by shape_b inside each (few) bucket: O(shapes + pairs).
+// Counting sort by shape_a, then insertion by shape_b inside each (few) bucket: O(shapes + pairs). A few pairs by
+// insertion alone.
 void BroadPhase::sort_pairs() noexcept {
+  if (raw_count_ <= 8) {
+    pair_count_ = raw_count_;
+    for (std::uint32_t i = 0; i < raw_count_; ++i) {
+      std::uint32_t j = i;
+      for (; j > 0 && raw_[i] < pairs_[j - 1]; --j) pairs_[j] = pairs_[j - 1];
+      pairs_[j] = raw_[i];
+    }
+    return;
+  }
   std::fill(bucket_.begin(), bucket_.end(), 0u);
   for (std::uint32_t i = 0; i < raw_count_; ++i) ++bucket_[raw_[i].shape_a + 1];
   for (std::size_t s = 1; s < bucket_.size(); ++s) bucket_[s] += bucket_[s - 1];

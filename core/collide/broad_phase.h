@@ -50,6 +50,7 @@ class BroadPhase {
   };
   void choose_axes(std::span<const Aabb> boxes) noexcept;
   void sort_entries(std::span<const Aabb> boxes) noexcept;
+  void test_all(std::span<const Aabb> boxes) noexcept;
   void sweep() noexcept;
   void sweep_strip(std::size_t first, std::size_t last) noexcept;
   void sweep_two(std::size_t a, std::size_t a_last, std::size_t b, std::size_t b_last) noexcept;

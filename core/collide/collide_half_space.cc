@@ -72,14 +72,16 @@ void collide_cylinder_half_space(const Shape& a, const Frame& X_WA, const Shape&
   Vec3 rim[kRimPoints];
   rim_offsets(a.radius, -n_A, rim);
   for (const double side : {-1.0, 1.0}) {
+    const double z = side * a.half_length, lift = n_A.z() * z;
+    const auto add = [&](const Vec3& r) {
+      const double depth = -(height + (n_A.x() * r.x() + (n_A.y() * r.y() + lift)));
+      if (depth > 0) out.add(X_WA * Vec3(r.x(), r.y(), z) + (0.5 * depth) * nhat_W, depth);
+    };
     // Of a cap that looks up only the rim's lower side belongs to the bottom, and nothing when the cylinder stands.
-    const bool looks_down = side * n_A.z() < -kVertical;
-    if (!looks_down && radial <= kRimPhaseTilt) continue;
-    for (int k = 0; k < kRimPoints; ++k) {
-      if (!looks_down && k > 1 && k < kRimPoints - 1) continue;
-      const Vec3 p_A(rim[k].x(), rim[k].y(), side * a.half_length);
-      const double depth = -(height + n_A.dot(p_A));
-      if (depth > 0) out.add(X_WA * p_A + (0.5 * depth) * nhat_W, depth);
+    if (side * n_A.z() < -kVertical) {
+      for (const Vec3& r : rim) add(r);
+    } else if (radial > kRimPhaseTilt) {
+      for (const int k : {0, 1, kRimPoints - 1}) add(rim[k]);
     }
   }
   out.all_on_bottom = true;

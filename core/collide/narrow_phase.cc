@@ -69,8 +69,15 @@ void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
     kTable[static_cast<int>(a.kind)][static_cast<int>(b.kind)].function(a, X_WA, b, X_WB, witness, out);
     return;
   }
-  Witness reversed = swapped(witness, X_WA, X_WB);
-  kTable[static_cast<int>(b.kind)][static_cast<int>(a.kind)].function(b, X_WB, a, X_WA, reversed, out);
+  const Entry& entry = kTable[static_cast<int>(b.kind)][static_cast<int>(a.kind)];
+  Witness reversed;
+  if (a.kind == ShapeKind::half_space) {  // half-spaces look for nothing: the witness is not read
+    entry.function(b, X_WB, a, X_WA, reversed, out);
+    if (reversed.axis_A.isZero(0)) reversed = swapped(witness, X_WA, X_WB);
+  } else {
+    reversed = swapped(witness, X_WA, X_WB);
+    entry.function(b, X_WB, a, X_WA, reversed, out);
+  }
   out.nhat_BA_W = -out.nhat_BA_W;
   witness = swapped(reversed, X_WB, X_WA);
 }

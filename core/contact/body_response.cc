@@ -99,10 +99,7 @@ double link_mode_bound(const BodyKinematics& k, const Vec3& p_normal, const Vec3
 }
 
 void signed_response(const BodyKinematics& k, const Vec3& p_WC, const Mat3& E_W, double sign, double* Y) noexcept {
-  k.robot->half_response(k.link, p_WC, E_W, Y);
-  if (sign == 1) return;
-  const std::size_t count = 6 * k.robot->reach(k.link).size();
-  for (std::size_t i = 0; i < count; ++i) Y[i] *= sign;
+  k.robot->half_response(k.link, p_WC, sign == 1 ? E_W : Mat3(sign * E_W), Y);
 }
 
 std::uint32_t add_responses(std::span<const DofIndex> dofs_a, const double* Y_a, std::span<const DofIndex> dofs_b,

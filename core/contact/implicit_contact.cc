@@ -5,6 +5,7 @@
 
 #include "core/contact/implicit_friction.h"
 #include "core/contact/implicit_normal.h"
+#include "core/math/two.h"
 
 namespace tactus {
 
@@ -16,43 +17,61 @@ struct Twist {
   Vec3 V, W;
 };
 
-// Sums over the rows of a side, in single variables and two halves, so that compilers take them two at a time.
-void add_twist(const TreeSides& trees, Twist& t) noexcept {
-  t.V += trees.V, t.W += trees.W;
+// Two sums at a time over the rows of a side.
+[[gnu::always_inline]] inline void add_twist(const TreeSides& trees, Twist& t) noexcept {
+  Two v01{trees.V[0], trees.V[1]}, v2w0{trees.V[2], trees.W[0]}, w12{trees.W[1], trees.W[2]};
   for (std::uint32_t i = 0; i < trees.count; ++i) {
     const TreeSide& s = trees.side[i];
-    double v0 = 0, v1 = 0, v2 = 0, w0 = 0, w1 = 0, w2 = 0;
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double u = s.u[s.dofs[r]];
-      const double* y = s.Y + 6 * r;
-      v0 += y[0] * u, v1 += y[1] * u, v2 += y[2] * u, w0 += y[3] * u, w1 += y[4] * u, w2 += y[5] * u;
+    const double* y = s.Y;
+    for (std::uint32_t r = 0; r < s.rows; ++r, y += 6) {
+      const Two u = two(s.u[s.dofs[r]]);
+      v01 += load_two(y) * u, v2w0 += load_two(y + 2) * u, w12 += load_two(y + 4) * u;
     }
-    t.V += Vec3(v0, v1, v2), t.W += Vec3(w0, w1, w2);
+  }
+  t.V[0] += v01[0], t.V[1] += v01[1], t.V[2] += v2w0[0];
+  t.W[0] += v2w0[1], t.W[1] += w12[0], t.W[2] += w12[1];
+}
+
+[[gnu::always_inline]] inline void add_velocity(const TreeSides& trees, Vec3& V) noexcept {
+  Two v01{trees.V[0], trees.V[1]};
+  double v2 = trees.V[2];
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    const double* y = s.Y;
+    for (std::uint32_t r = 0; r < s.rows; ++r, y += 6) {
+      const double u = s.u[s.dofs[r]];
+      v01 += load_two(y) * two(u), v2 += y[2] * u;
+    }
+  }
+  V[0] += v01[0], V[1] += v01[1], V[2] += v2;
+}
+
+// An impulse, in numbers of its own: a vector just written one by one and read in pairs would be waited for.
+struct Push {
+  double f0, f1, f2, m0, m1, m2;
+};
+
+[[gnu::always_inline]] inline void push_links(const TreeSides& trees, const Push& p) noexcept {
+  const Two f01{p.f0, p.f1}, f2m0{p.f2, p.m0}, m12{p.m1, p.m2};
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    const double* y = s.Y;
+    for (std::uint32_t r = 0; r < s.rows; ++r, y += 6) {
+      const Two both = load_two(y) * f01 + load_two(y + 2) * f2m0 + load_two(y + 4) * m12;
+      s.u[s.dofs[r]] += both[0] + both[1];
+    }
   }
 }
 
-void add_velocity(const TreeSides& trees, Vec3& V) noexcept {
-  V += trees.V;
+// Without moments.
+[[gnu::always_inline]] inline void push_links(const TreeSides& trees, double f0, double f1, double f2) noexcept {
+  const Two f01{f0, f1};
   for (std::uint32_t i = 0; i < trees.count; ++i) {
     const TreeSide& s = trees.side[i];
-    double v0 = 0, v1 = 0, v2 = 0;
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double u = s.u[s.dofs[r]];
-      const double* y = s.Y + 6 * r;
-      v0 += y[0] * u, v1 += y[1] * u, v2 += y[2] * u;
-    }
-    V += Vec3(v0, v1, v2);
-  }
-}
-
-void push_links(const TreeSides& trees, const Vec3& f, const Vec3& m) noexcept {
-  const double f0 = f[0], f1 = f[1], f2 = f[2], m0 = m[0], m1 = m[1], m2 = m[2];
-  for (std::uint32_t i = 0; i < trees.count; ++i) {
-    const TreeSide& s = trees.side[i];
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const double* y = s.Y + 6 * r;
-      const double even = y[0] * f0 + y[2] * f2 + y[4] * m1, odd = y[1] * f1 + y[3] * m0 + y[5] * m2;
-      s.u[s.dofs[r]] += even + odd;
+    const double* y = s.Y;
+    for (std::uint32_t r = 0; r < s.rows; ++r, y += 6) {
+      const Two both = load_two(y) * f01;
+      s.u[s.dofs[r]] += both[0] + both[1] + y[2] * f2;
     }
   }
 }
@@ -62,7 +81,8 @@ Vec3 velocity_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& 
   return c.e.transpose() * v;
 }
 
-Twist twist_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
+[[gnu::always_inline]] inline Twist twist_of(const ImplicitContact& c, const SweepBody& a,
+                                             const SweepBody& b) noexcept {
   Twist t{Vec3::Zero(), Vec3::Zero()};
   if (!c.bodies_rest) t = {velocity_of(c, a, b), c.e.transpose() * (a.w - b.w)};
   if (c.trees != nullptr) add_twist(*c.trees, t);
@@ -70,16 +90,18 @@ Twist twist_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b)
 }
 
 // V alone.
-Vec3 point_velocity(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
+[[gnu::always_inline]] inline Vec3 point_velocity(const ImplicitContact& c, const SweepBody& a,
+                                                  const SweepBody& b) noexcept {
   Vec3 V = Vec3::Zero();
   if (!c.bodies_rest) V = velocity_of(c, a, b);
   if (c.trees != nullptr) add_velocity(*c.trees, V);
   return V;
 }
 
-void add_force_impulse(const ImplicitContact& c, const Vec3& f, SweepBody& a, SweepBody& b) noexcept {
+inline void add_force_impulse(const ImplicitContact& c, double f0, double f1, double f2, SweepBody& a,
+                              SweepBody& b) noexcept {
   if (!c.bodies_rest) {
-    const Vec3 f_W = c.e * f;
+    const Vec3 f_W = c.e * Vec3(f0, f1, f2);
     if (a.inv_mass > 0) {
       a.v += a.inv_mass * f_W;
       a.w += a.inv_I * c.r_a.cross(f_W);
@@ -89,7 +111,7 @@ void add_force_impulse(const ImplicitContact& c, const Vec3& f, SweepBody& a, Sw
       b.w -= b.inv_I * c.r_b.cross(f_W);
     }
   }
-  if (c.trees != nullptr) push_links(*c.trees, f, Vec3::Zero());
+  if (c.trees != nullptr) push_links(*c.trees, f0, f1, f2);
 }
 
 // Linear and angular velocity from f and m.
@@ -97,16 +119,36 @@ struct Mobility {
   Mat3 LL, LR, RR;
 };
 
+// Sums of y y^T, the upper half and two columns at a time.
 void add_mobility(const TreeSides& trees, Mobility& K) noexcept {
+  Two s0{}, s1{}, s2{}, s3{}, s4{}, s5{}, s6{}, s7{}, s8{}, s9{};
   for (std::uint32_t i = 0; i < trees.count; ++i) {
     const TreeSide& s = trees.side[i];
-    for (std::uint32_t r = 0; r < s.rows; ++r) {
-      const Eigen::Map<const Vec3> f(s.Y + 6 * r), m(s.Y + 6 * r + 3);
-      K.LL.noalias() += f * f.transpose();
-      K.LR.noalias() += f * m.transpose();
-      K.RR.noalias() += m * m.transpose();
+    const double* y = s.Y;
+    for (std::uint32_t r = 0; r < s.rows; ++r, y += 6) {
+      const Two a = load_two(y), b = load_two(y + 2), c = load_two(y + 4);
+      const Two y0 = two(y[0]), y1 = two(y[1]), y2 = two(y[2]), y3 = two(y[3]);
+      s0 += y0 * a, s1 += y0 * b, s2 += y0 * c;
+      s3 += y1 * b, s4 += y1 * c, s5 += a * a;
+      s6 += y2 * b, s7 += y2 * c, s8 += y3 * c;
+      s9 += b * b;
     }
   }
+  Two ee{};
+  double k45 = 0;
+  for (std::uint32_t i = 0; i < trees.count; ++i) {
+    const TreeSide& s = trees.side[i];
+    const double* y = s.Y;
+    for (std::uint32_t r = 0; r < s.rows; ++r, y += 6) {
+      const Two c = load_two(y + 4);
+      ee += c * c, k45 += y[4] * y[5];
+    }
+  }
+  Mat3 LL, LR, RR;
+  LL << s0[0], s0[1], s1[0], s0[1], s5[1], s3[0], s1[0], s3[0], s6[0];
+  LR << s1[1], s2[0], s2[1], s3[1], s4[0], s4[1], s6[1], s7[0], s7[1];
+  RR << s9[1], s8[0], s8[1], s8[0], ee[0], k45, s8[1], k45, ee[1];
+  K.LL += LL, K.LR += LR, K.RR += RR;
 }
 
 void add_mobility(const SweepBody& body, const Vec3& r, const Mat3& e, Mobility& K) noexcept {
@@ -163,14 +205,14 @@ void visit_point(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
     c.stretch1 = c.stretch2 = 0;
     if (c.P[0] == 0 && old[0] == 0 && old[1] == 0) return;
   }
-  add_force_impulse(c, Vec3(dN, Q[0] - old[0], Q[1] - old[1]), a, b);
+  add_force_impulse(c, dN, Q[0] - old[0], Q[1] - old[1], a, b);
   c.P[0] = N, c.Q[0] = Q[0], c.Q[1] = Q[1];
 }
 
 }  // namespace
 
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept {
-  c.all_active_known = false;
+  c.all_active_known = c.pair.known = false;
   c.bodies_rest =
       a.inv_mass == 0 && b.inv_mass == 0 && a.v.isZero(0) && a.w.isZero(0) && b.v.isZero(0) && b.w.isZero(0);
   c.at_point = c.count == 1 && c.rolling <= 0;
@@ -188,9 +230,11 @@ void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) n
   c.K_qq << LL(1, 1), LL(1, 2), LR(1, 0), LL(1, 2), LL(2, 2), LR(2, 0), LR(1, 0), LR(2, 0), RR(0, 0);
 }
 
-void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBody& a, SweepBody& b) noexcept {
+namespace {
+
+[[gnu::always_inline]] inline void push(const ImplicitContact& c, const Push& p, SweepBody& a, SweepBody& b) noexcept {
   if (!c.bodies_rest) {
-    const Vec3 f_W = c.e * f, m_W = c.e * m;
+    const Vec3 f_W = c.e * Vec3(p.f0, p.f1, p.f2), m_W = c.e * Vec3(p.m0, p.m1, p.m2);
     if (a.inv_mass > 0) {
       a.v += a.inv_mass * f_W;
       a.w += a.inv_I * (c.r_a.cross(f_W) + m_W);
@@ -200,7 +244,32 @@ void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBo
       b.w -= b.inv_I * (c.r_b.cross(f_W) + m_W);
     }
   }
-  if (c.trees != nullptr) push_links(*c.trees, f, m);
+  if (c.trees != nullptr) push_links(*c.trees, p);
+}
+
+// Friction and rolling resistance act through each other (a ball: 0.7 of an error is left by each round).
+Vec3 friction_and_rolling(ImplicitContact& c, const Twist& t, const Vec3& n, const Vec3& dP, double N) noexcept {
+  const bool friction = c.mu_static > 0 || c.viscous > 0;
+  const int rounds = friction ? kRollingRounds : 1;
+  const double M1 = c.M1, M2 = c.M2;
+  const double old[5] = {c.stretch1, c.stretch2, c.twist, c.roll1, c.roll2};
+  Vec3 Q = Vec3::Zero();
+  for (int k = 0; k < rounds; ++k) {
+    c.stretch1 = old[0], c.stretch2 = old[1], c.twist = old[2], c.roll1 = old[3], c.roll2 = old[4];
+    const Vec3 dM(0, c.M1 - M1, c.M2 - M2);
+    if (friction) Q = friction_impulse(c, Vec3(t.V[1], t.V[2], t.W[0]) + c.K_qn * (dP + dM) - c.K_qq * c.Q, N);
+    const double M1_before = c.M1, M2_before = c.M2;
+    const Vec3 dn = c.K_nn * (dP - Vec3(0, M1, M2)) + c.K_qn.transpose() * (Q - c.Q);
+    rolling_impulse(c, n[1] + dn[1], n[2] + dn[2], N);
+    if (std::abs(c.M1 - M1_before) + std::abs(c.M2 - M2_before) <= 1e-12 * c.rolling * N) break;
+  }
+  return Q;
+}
+
+}  // namespace
+
+void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBody& a, SweepBody& b) noexcept {
+  push(c, {f[0], f[1], f[2], m[0], m[1], m[2]}, a, b);
 }
 
 void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
@@ -217,25 +286,17 @@ void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
   if (P[0] > 0) {
     const bool friction = c.mu_static > 0 || c.viscous > 0;
     if (friction && !c.patch_known) find_patch(c, P);
-    // Friction and rolling resistance act through each other (a ball: 0.7 of an error is left by each round).
-    const int rounds = c.rolling > 0 && friction ? kRollingRounds : 1;
-    const double old[5] = {c.stretch1, c.stretch2, c.twist, c.roll1, c.roll2};
-    for (int k = 0; k < rounds; ++k) {
-      c.stretch1 = old[0], c.stretch2 = old[1], c.twist = old[2], c.roll1 = old[3], c.roll2 = old[4];
-      const Vec3 dM(0, c.M1 - M1, c.M2 - M2);
-      if (friction) Q = friction_impulse(c, Vec3(t.V[1], t.V[2], t.W[0]) + c.K_qn * (dP + dM) - c.K_qq * c.Q, P[0]);
-      if (c.rolling <= 0) continue;
-      const double M1_before = c.M1, M2_before = c.M2;
-      const Vec3 dn = c.K_nn * (dP - Vec3(0, M1, M2)) + c.K_qn.transpose() * (Q - c.Q);
-      rolling_impulse(c, n[1] + dn[1], n[2] + dn[2], P[0]);
-      if (std::abs(c.M1 - M1_before) + std::abs(c.M2 - M2_before) <= 1e-12 * c.rolling * P[0]) break;
+    if (c.rolling > 0) {
+      Q = friction_and_rolling(c, t, n, dP, P[0]);
+    } else if (friction) {
+      Q = friction_impulse(c, Vec3(t.V[1], t.V[2], t.W[0]) + c.K_qn * dP - c.K_qq * c.Q, P[0]);
     }
   } else {
     c.M1 = c.M2 = c.stretch1 = c.stretch2 = c.twist = c.roll1 = c.roll2 = 0;
   }
   const Vec3 dQ = Q - c.Q;
   if (P[0] == 0 && c.P[0] == 0 && dQ.isZero(0) && M1 == 0 && M2 == 0) return;  // apart, as before
-  add_impulse(c, Vec3(dP[0], dQ[0], dQ[1]), Vec3(dQ[2], dP[1] + c.M1 - M1, dP[2] + c.M2 - M2), a, b);
+  push(c, {dP[0], dQ[0], dQ[1], dQ[2], dP[1] + c.M1 - M1, dP[2] + c.M2 - M2}, a, b);
   c.P = P, c.Q = Q;
 }
 

@@ -54,6 +54,10 @@ struct ImplicitContact {
   Mat3 K_nn, K_qn, K_qq;
   Mat3 all_active;  // inverse of the normal system when every point pushes, once it was needed
   bool all_active_known;
+  struct {
+    double a, b, d, per;
+    bool known;
+  } pair;  // of two points: the system of their impulses and 1 over its determinant, once it was needed
   // Spring-dampers; all gains already times the substep, so that they yield impulses.
   double spring;                               // of a point: h kp / count [kg/s]
   double yield;                                // of a point: (h^2 kp + h kv) / count [kg]
@@ -67,9 +71,11 @@ struct ImplicitContact {
   bool was_slipping, slipped;
   // Where friction acts, found at the first visit of a tick that finds the contact loaded.
   bool patch_known;
-  double x, y, radius2;  // pressure centre; mean square distance of the pressure from it [m], [m^2]
-  double sliding;        // 1 / k of the last visit that slid (implicit_friction.cc), 0: none in this tick
-  Mat3 F, stick;         // mobility there, and the inverse of the sticking system
+  double x, y, radius;  // pressure centre; root mean square distance of the pressure from it [m]
+  double sliding;       // k of the last visit that slid (implicit_friction.cc), 0: none in this tick
+  // Mobility there, turns times the radius; the same times the yield; inverse of the sticking system; what viscous
+  // friction leaves of a velocity.
+  Mat3 F, H, stick, beside_viscous;
   // State of the friction springs in the basis e.
   double stretch1, stretch2, twist;  // [m], [m], [rad]
   double roll1, roll2;               // [rad]

@@ -10,7 +10,40 @@ namespace {
 
 constexpr int kMaxRounds = 16;  // of the search for a sliding contact's share of its springs
 
-// Springs of D generalized velocities at the pressure centre: two tangential ones, or with the torsional one, too.
+// Inverse of a symmetric D x D matrix, D 2 or 3, with k added to the diagonal: cofactors, and one division.
+template <int D>
+class Inverse {
+ public:
+  using Vector = Eigen::Matrix<double, D, 1>;
+
+  Inverse(const Mat3& H, double k) noexcept {
+    const double a = H(0, 0) + k, b = H(1, 0), d = H(1, 1) + k;
+    if constexpr (D == 3) {
+      const double c = H(2, 0), e = H(2, 1), f = H(2, 2) + k;
+      c00_ = d * f - e * e, c01_ = c * e - b * f, c02_ = b * e - c * d;
+      c11_ = a * f - c * c, c12_ = b * c - a * e, c22_ = a * d - b * b;
+      per_ = 1 / (a * c00_ + (b * c01_ + c * c02_));
+    } else {
+      c00_ = d, c01_ = -b, c11_ = a;
+      per_ = 1 / (a * d - b * b);
+    }
+  }
+  [[nodiscard]] Vector operator*(const Vector& x) const noexcept {
+    if constexpr (D == 3) {
+      return Vector(per_ * (c00_ * x[0] + c01_ * x[1] + c02_ * x[2]), per_ * (c01_ * x[0] + c11_ * x[1] + c12_ * x[2]),
+                    per_ * (c02_ * x[0] + c12_ * x[1] + c22_ * x[2]));
+    } else {
+      return Vector(per_ * (c00_ * x[0] + c01_ * x[1]), per_ * (c01_ * x[0] + c11_ * x[1]));
+    }
+  }
+
+ private:
+  double c00_, c01_, c02_ = 0, c11_, c12_ = 0, c22_ = 0, per_;
+};
+
+// Springs of D generalized velocities at the pressure centre: two tangential ones, or with the torsional one, too,
+// whose turn counts times the radius R and whose moment over it. All of them then have one stiffness, and the limit
+// surface is a ball: impulses g = -(spring + yield end) inside |g| <= mu N, where end = velocity + mobility g.
 template <int D>
 struct Springs {
   using Vector = Eigen::Matrix<double, D, 1>;
@@ -18,88 +51,89 @@ struct Springs {
 
   ImplicitContact& c;
   Vector velocity;  // without friction
-  Vector spring, damp;
+  Vector spring;
 
-  [[nodiscard]] Matrix mobility() const noexcept { return c.F.template topLeftCorner<D, D>(); }
-
-  [[nodiscard]] double size(const Vector& f) const noexcept {
-    double square = f[0] * f[0] + f[1] * f[1];
-    if constexpr (D == 3) square += c.radius2 > 0 ? f[2] * f[2] / c.radius2 : 0.0;
-    return std::sqrt(square);
-  }
-
-  // All of them stick: impulse, and the velocity at the end.
-  Vector stick(Vector& end) const noexcept {
-    end = c.stick.template topLeftCorner<D, D>() * (velocity - mobility() * spring);
-    return -(spring + damp.cwiseProduct(end));
-  }
-
-  // Spring-dampers that act with the factor k: impulse (without the viscous part), and the velocity at the end.
-  Vector weakened(double k, Vector& end) const noexcept {
-    const Matrix F = mobility();
-    Vector yield = k * damp;
-    yield[0] += c.viscous, yield[1] += c.viscous;
-    Matrix H = F * yield.asDiagonal();
-    H.diagonal().array() += 1.0;
-    end = H.inverse() * (velocity - k * (F * spring));
-    return -k * (spring + damp.cwiseProduct(end));
-  }
-
-  Vector slide(double limit, double full, Vector& end) const noexcept;
+  [[nodiscard]] Vector end(const Vector& g) const noexcept { return velocity + c.F.template topLeftCorner<D, D>() * g; }
+  [[nodiscard]] double friction_now(const Vector& g) const noexcept;
+  Vector slide(const Vector& free, double limit, const Vector& stuck, double full) const noexcept;
   Vector impulse(double N) const noexcept;
 };
 
-// Beyond the limit surface the spring-dampers slide: against the velocity at the end of the substep, at the limit.
-// full: the size of what would stick.
+// Beyond the limit the spring-dampers slide: weakened by one factor 1 / k they give -(k + yield mobility)^-1 (spring +
+// yield velocity), against the velocity at the end of the substep; k is that at which they are at the limit. 1 / |g| is
+// concave and nearly linear in k: Newton's method comes from below without a step too far. free: spring + yield
+// velocity; stuck: g for k = 1, of size full.
 template <int D>
-typename Springs<D>::Vector Springs<D>::slide(double limit, double full, Vector& end) const noexcept {
-  const double free = size(spring + damp.cwiseProduct(velocity));
-  Vector f = Vector::Zero();
-  if (limit > 0 && free > 0) {
-    // 1 / size is linear in 1 / k where all directions are equally mobile: one or two rounds find k. What is left is
-    // scaled away; a result far below the limit must not be scaled up, it could turn the velocity round.
-    double lo = 1, f_lo = 1 / full, hi = 1 + free * (1 / limit - 1 / full), f_hi = 0;  // in 1 / k and 1 / size
-    double q = c.sliding > 0 ? c.sliding : std::max(1.0, hi), found = 0;
-    for (int i = 0; i < kMaxRounds; ++i) {
-      f = weakened(1 / q, end);
-      found = size(f);
-      if (std::abs(found - limit) <= 0.005 * limit) break;
-      const double now = 1 / found;
-      (found > limit ? lo : hi) = q;
-      (found > limit ? f_lo : f_hi) = now;
-      if (f_hi == 0) {
-        q *= 2;
-      } else {  // halving in turn, where one end sticks
-        q = i % 2 == 0 ? lo + (hi - lo) * (1 / limit - f_lo) / (f_hi - f_lo) : std::sqrt(lo * hi);
-      }
-    }
-    c.sliding = q;
-    const double scale = limit / found;
-    f *= scale < 1.006 ? scale : 1.0;
+typename Springs<D>::Vector Springs<D>::slide(const Vector& free, double limit, const Vector& stuck,
+                                              double full) const noexcept {
+  double k = c.sliding, size2 = full * full;
+  if (k == 0) {
+    const double bend = stuck.dot(c.stick.template topLeftCorner<D, D>() * stuck);
+    k = std::max(1.0, 1 + (full / limit - 1) * size2 / bend);
   }
-  // The springs give way: what is left of them alone carries the limit.
-  const double per = c.tangential_spring > 0 ? 1 / c.tangential_spring : 0.0;
-  c.stretch1 = -per * f[0], c.stretch2 = -per * f[1];
-  if constexpr (D == 3) c.twist = c.radius2 > 0 ? -per * f[2] / c.radius2 : 0.0;
-  return f;
+  Vector g = stuck;
+  double found = full;
+  for (int i = 0; i < kMaxRounds; ++i) {
+    const Inverse<D> inverse(c.H, k);
+    g = -(inverse * free);
+    size2 = g.squaredNorm();
+    found = std::sqrt(size2);
+    // What is left is scaled away; a result far below the limit must not be scaled up, it could turn the velocity
+    // round.
+    if (std::abs(found - limit) <= 0.005 * limit) break;
+    k = std::max(1.0, k + (found - limit) * size2 / (limit * g.dot(inverse * g)));
+  }
+  c.sliding = k;
+  const double scale = limit / found;
+  return scale < 1.006 ? Vector(scale * g) : g;
+}
+
+template <int D>
+double Springs<D>::friction_now(const Vector& g) const noexcept {
+  if (!(c.stribeck_velocity > 0)) return c.mu_dynamic;
+  const double speed2 = end(g).squaredNorm();
+  return c.mu_dynamic + (c.mu_static - c.mu_dynamic) * std::exp(-speed2 / (c.stribeck_velocity * c.stribeck_velocity));
 }
 
 template <int D>
 typename Springs<D>::Vector Springs<D>::impulse(double N) const noexcept {
-  Vector end;
-  Vector f = stick(end);
-  double mu = c.mu_dynamic;
-  if (c.stribeck_velocity > 0) {
-    double speed2 = end[0] * end[0] + end[1] * end[1];
-    if constexpr (D == 3) speed2 += c.radius2 * end[2] * end[2];
-    mu += (c.mu_static - c.mu_dynamic) * std::exp(-speed2 / (c.stribeck_velocity * c.stribeck_velocity));
-  }
-  const double full = size(f);
+  const Vector free = spring + c.tangential_yield * velocity;
+  Vector g = -(c.stick.template topLeftCorner<D, D>() * free);
+  const double full = std::sqrt(g.squaredNorm()), mu = friction_now(g);
   c.slipped = full > (c.was_slipping ? mu : c.mu_static) * N;
-  if (c.slipped) f = slide(mu * N, full, end);
-  f[0] -= c.viscous * end[0];
-  f[1] -= c.viscous * end[1];
-  return f;
+  if (c.slipped) {
+    g = mu * N > 0 ? slide(free, mu * N, g, full) : Vector(Vector::Zero());
+    // The springs give way: what is left of them alone carries the limit.
+    const double per = c.tangential_spring > 0 ? 1 / c.tangential_spring : 0.0;
+    c.stretch1 = -per * g[0], c.stretch2 = -per * g[1];
+    if constexpr (D == 3) c.twist = c.radius > 0 ? -per * g[2] / c.radius : 0.0;
+  }
+  if (c.viscous > 0) g.template head<2>() -= c.viscous * end(g).template head<2>();
+  return g;
+}
+
+// From the mobility F: what is left of it beside viscous friction, and the matrices of the springs.
+template <int D>
+void set_springs(ImplicitContact& c) noexcept {
+  using Matrix = Eigen::Matrix<double, D, D>;
+  auto F = c.F.topLeftCorner<D, D>();
+  if (c.viscous > 0) {
+    Matrix beside = Matrix::Identity();
+    beside.template leftCols<2>() += c.viscous * F.template leftCols<2>();
+    const Matrix inverse = beside.inverse();
+    c.beside_viscous.topLeftCorner<D, D>() = inverse;
+    F = Matrix(inverse * F);
+  }
+  c.H.topLeftCorner<D, D>() = c.tangential_yield * F;
+  Matrix all = c.H.topLeftCorner<D, D>();
+  all.diagonal().array() += 1.0;
+  c.stick.topLeftCorner<D, D>() = all.inverse();
+}
+
+template <int D>
+Eigen::Matrix<double, D, 1> free_velocity(const ImplicitContact& c, const Eigen::Matrix<double, D, 1>& v) noexcept {
+  if (!(c.viscous > 0)) return v;
+  return c.beside_viscous.topLeftCorner<D, D>() * v;
 }
 
 }  // namespace
@@ -113,40 +147,35 @@ void find_patch(ImplicitContact& c, const Vec3& P) noexcept {
     square += p.impulse * ((p.x - x) * (p.x - x) + (p.y - y) * (p.y - y));
   }
   c.patch_known = true;
-  c.x = x, c.y = y, c.radius2 = per * square;
+  c.x = x, c.y = y;
+  const double R = c.radius = std::sqrt(per * square);
   const double g1 = c.K_qq(0, 2), g2 = c.K_qq(1, 2), J = c.K_qq(2, 2);
   c.F(0, 0) = c.K_qq(0, 0) - 2 * y * g1 + y * y * J;
   c.F(1, 1) = c.K_qq(1, 1) + 2 * x * g2 + x * x * J;
   c.F(0, 1) = c.F(1, 0) = c.K_qq(0, 1) - y * g2 + x * g1 - x * y * J;
-  c.F(0, 2) = c.F(2, 0) = g1 - y * J;
-  c.F(1, 2) = c.F(2, 1) = g2 + x * J;
-  c.F(2, 2) = J;
-  const double yield = c.tangential_yield;
-  Mat3 H = c.F * Vec3(yield + c.viscous, yield + c.viscous, yield * c.radius2).asDiagonal();
-  H.diagonal().array() += 1.0;
-  c.stick = H.inverse();
+  c.F(0, 2) = c.F(2, 0) = R * (g1 - y * J);
+  c.F(1, 2) = c.F(2, 1) = R * (g2 + x * J);
+  c.F(2, 2) = R * R * J;
+  set_springs<3>(c);
 }
 
 void find_point_patch(ImplicitContact& c) noexcept {
   c.patch_known = true;
   c.F.topLeftCorner<2, 2>() = c.K_qq.topLeftCorner<2, 2>();
-  Eigen::Matrix2d H = (c.tangential_yield + c.viscous) * c.K_qq.topLeftCorner<2, 2>();
-  H.diagonal().array() += 1.0;
-  c.stick.topLeftCorner<2, 2>() = H.inverse();
+  set_springs<2>(c);
 }
 
 Vec3 friction_impulse(ImplicitContact& c, const Vec3& q, double N) noexcept {
-  const Springs<3> springs{c, Vec3(q[0] - c.y * q[2], q[1] + c.x * q[2], q[2]),
-                           c.tangential_spring * Vec3(c.stretch1, c.stretch2, c.radius2 * c.twist),
-                           c.tangential_yield * Vec3(1, 1, c.radius2)};
-  const Vec3 f = springs.impulse(N);
-  return {f[0], f[1], f[2] + c.x * f[1] - c.y * f[0]};
+  const Vec3 v(q[0] - c.y * q[2], q[1] + c.x * q[2], c.radius * q[2]);
+  const Springs<3> springs{c, free_velocity<3>(c, v),
+                           c.tangential_spring * Vec3(c.stretch1, c.stretch2, c.radius * c.twist)};
+  const Vec3 g = springs.impulse(N);
+  return {g[0], g[1], c.radius * g[2] + c.x * g[1] - c.y * g[0]};
 }
 
 Eigen::Vector2d point_friction(ImplicitContact& c, const Eigen::Vector2d& q, double N) noexcept {
-  return Springs<2>{c, q, c.tangential_spring * Eigen::Vector2d(c.stretch1, c.stretch2),
-                    Eigen::Vector2d::Constant(c.tangential_yield)}
-      .impulse(N);
+  return Springs<2>{c, free_velocity<2>(c, q), c.tangential_spring * Eigen::Vector2d(c.stretch1, c.stretch2)}.impulse(
+      N);
 }
 
 void rolling_impulse(ImplicitContact& c, double w1, double w2, double N) noexcept {

@@ -228,8 +228,41 @@ Vec3 NormalProblem::solve(const Vec3& guess) noexcept {
 
 }  // namespace
 
+namespace {
+
+void find_pair(ImplicitContact& c) noexcept {
+  const ImplicitPoint &p = c.points[0], &q = c.points[1];
+  const Mat3& K = c.K_nn;
+  const Vec3 k_p = K.col(0) + p.y * K.col(1) - p.x * K.col(2), k_q = K.col(0) + q.y * K.col(1) - q.x * K.col(2);
+  c.pair.a = 1 + c.yield * (k_p[0] + p.y * k_p[1] - p.x * k_p[2]);
+  c.pair.b = c.yield * (k_q[0] + p.y * k_q[1] - p.x * k_q[2]);
+  c.pair.d = 1 + c.yield * (k_q[0] + q.y * k_q[1] - q.x * k_q[2]);
+  c.pair.per = 1 / (c.pair.a * c.pair.d - c.pair.b * c.pair.b);
+  c.pair.known = true;
+}
+
+// Two points: a p + b q = f and b p + d q = g where both push; else one of them, or none. The matrix is positive
+// definite, so one of the four holds and the others do not.
+Vec3 pair_impulse(ImplicitContact& c, const Vec3& n) noexcept {
+  ImplicitPoint &p = c.points[0], &q = c.points[1];
+  if (!c.pair.known) find_pair(c);
+  const double a = c.pair.a, b = c.pair.b, d = c.pair.d, per = c.pair.per;
+  const double f = push_of(c, p.depth) - c.yield * (n[0] + p.y * n[1] - p.x * n[2]);
+  const double g = push_of(c, q.depth) - c.yield * (n[0] + q.y * n[1] - q.x * n[2]);
+  double i = (d * f - b * g) * per, j = (a * g - b * f) * per;
+  if (!(i > 0 && j > 0)) {
+    const bool first = f > 0 && !(a * g > b * f), second = g > 0 && !(d * f > b * g);
+    i = first ? f / a : 0.0;
+    j = second && !first ? g / d : 0.0;
+  }
+  p.impulse = i, q.impulse = j;
+  return {i + j, i * p.y + j * q.y, -(i * p.x + j * q.x)};
+}
+
+}  // namespace
+
 Vec3 normal_impulse(ImplicitContact& c, const Vec3& n, const Vec3& guess) noexcept {
-  return NormalProblem(c, n).solve(guess);
+  return c.count == 2 ? pair_impulse(c, n) : NormalProblem(c, n).solve(guess);
 }
 
 double single_impulse(ImplicitContact& c, double V0) noexcept {

@@ -28,10 +28,12 @@ struct Sweep {
   std::uint32_t count;
   ImplicitContact* contacts;
   SweepBody* bodies;
-  MeanVelocity* mean;  // sums until the tick ends
-  Vec3* late_moment;   // [N m s]
+  std::span<const BodyIndex> moving;  // by forces, apart from links
+  MeanVelocity* mean;                 // sums until the tick ends
+  Vec3* late_moment;                  // [N m s]
   std::uint32_t* again;
-  RobotSweep* robots;            // of each robot; tree null: stands still in this tick
+  RobotSweep* robots;  // of each robot; tree null: stands still in this tick
+  std::uint32_t robot_count;
   std::uint32_t* link_contacts;  // met so far in this tick
 };
 
@@ -52,10 +54,10 @@ double normal_mobility(const TreeSides& trees) noexcept {
   return K;
 }
 
-void set_gains(const Sweep& s, const Manifold& m, double load, ImplicitContact& c) noexcept {
+void set_gains(const Sweep& s, const SurfacePair& surface, double load, ImplicitContact& c) noexcept {
   const Gains& gains = s.tick.parameters.gains;
   double inv_mass = s.bodies[c.a].inv_mass + s.bodies[c.b].inv_mass;
-  if (c.trees != nullptr) inv_mass += normal_mobility(*c.trees);
+  if (c.trees != nullptr) inv_mass += inv_mass == 0 ? c.K_nn(0, 0) : normal_mobility(*c.trees);
   const double mass = inv_mass > 0 ? 1 / inv_mass : 0.0;
   // kp = alpha m / (h^2) + load / depth_scale, kv = (beta / alpha) h kp with 1 / m = 1 / m_a + 1 / m_b; times h, as
   // impulses. load: normal force of the last tick. A light body under a heavy one is then not pressed deeper than
@@ -69,13 +71,10 @@ void set_gains(const Sweep& s, const Manifold& m, double load, ImplicitContact& 
   c.spring = c.tangential_spring / c.count;
   c.yield = c.tangential_yield / c.count;
   c.stop = c.yield / s.h;
-  const Model& model = s.tick.model;
-  const SurfacePair& surface = model.surface(model.shapes[m.shape_a].material, model.shapes[m.shape_b].material);
   c.mu_static = std::max(surface.friction.mu_static, surface.friction.mu_dynamic);
   c.mu_dynamic = surface.friction.mu_dynamic;
   c.stribeck_velocity = surface.friction.stribeck_velocity;
   c.viscous = s.h * surface.friction.viscous;
-  c.rolling = surface.friction.rolling;
 }
 
 // Springs of the last tick in the basis of this one. The tangential ones turn with the mean spin of both bodies.
@@ -95,7 +94,7 @@ void recall(const Sweep& s, const PenaltyMemory& memory, ImplicitContact& c) noe
   c.Q = Vec3(f[1], f[2], c.at_point ? 0.0 : m[0]);
   c.M1 = c.M2 = 0;
   c.patch_known = false;
-  c.x = c.y = c.radius2 = c.sliding = 0;
+  c.x = c.y = c.radius = c.sliding = 0;
   c.f_sum.setZero(), c.m_sum.setZero();
 }
 
@@ -108,8 +107,10 @@ bool add_link(const Sweep& s, const BodyKinematics& k, double sign, const Vec3& 
   auto* Y = s.tick.arena.take<double>(6 * dofs.size());
   signed_response(k, p_WC, e, sign, Y);
   const SpatialVelocity carrier = k.robot->carrier_velocity(k.link, p_WC);
-  trees.V += sign * (e.transpose() * carrier.v);
-  trees.W += sign * (e.transpose() * carrier.w);
+  if (!carrier.v.isZero(0) || !carrier.w.isZero(0)) {
+    trees.V += sign * (e.transpose() * carrier.v);
+    trees.W += sign * (e.transpose() * carrier.w);
+  }
   trees.side[trees.count++] = {static_cast<std::uint32_t>(dofs.size()), dofs.data(), Y, s.robots[robot].u};
   return true;
 }
@@ -170,8 +171,11 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
   // that the scene allows.
   const Gains& gains = tick.parameters.gains;
   c.reach = std::min(c.reach, tick.parameters.overlap_relax_speed * s.h * (1 + gains.beta / gains.alpha));
-  set_gains(s, m, vec3(memory.force).dot(m.nhat_BA_W), c);
+  const SurfacePair& surface =
+      tick.model.surface(tick.model.shapes[m.shape_a].material, tick.model.shapes[m.shape_b].material);
+  c.rolling = surface.friction.rolling;
   find_mobility(s.bodies[c.a], s.bodies[c.b], c);
+  set_gains(s, surface, vec3(memory.force).dot(m.nhat_BA_W), c);
   recall(s, memory, c);
 }
 
@@ -186,7 +190,7 @@ std::uint32_t load_robots(const Sweep& s) noexcept {
     Tree& tree = *tick.kinematics.robots[i];
     s.robots[i].tree = nullptr;
     if (robot_frozen(tick.model, s.state, tree.robot())) continue;
-    tree.velocities(s.state);
+    tree.refresh_velocities(s.state);
     tree.prepare_factor();
     if (start_sweep(tick.model, s.state, tree, parameters.gravity_W, tick.drives + tree.robot().first_v, tick.applied,
                     s.h, stop, tick.arena, s.robots[i], tick.model.substeps)) {
@@ -200,8 +204,8 @@ std::uint32_t load_robots(const Sweep& s) noexcept {
 
 template <typename Do>
 void for_robots(const Sweep& s, const Do& action) noexcept {
-  for (std::size_t i = 0; i < s.tick.kinematics.robots.size(); ++i) {
-    if (s.robots[i].tree != nullptr) action(s.robots[i], i);
+  for (std::uint32_t i = 0; i < s.robot_count; ++i) {
+    if (s.robots[i].tree != nullptr) action(s.robots[i]);
   }
 }
 
@@ -221,9 +225,8 @@ void load_bodies(const Sweep& s) noexcept {
 // Velocities at the end of a substep with the contact impulses of the last one (the warm start).
 void predict(const Sweep& s) noexcept {
   const Tick& tick = s.tick;
-  for (BodyIndex b = 0; b < s.state.body_count(); ++b) {
+  for (const BodyIndex b : s.moving) {
     SweepBody& body = s.bodies[b];
-    if (body.inv_mass == 0) continue;
     const Vec3 a =
         tick.model.bodies[b].gravity_scale * tick.parameters.gravity_W + body.inv_mass * tick.applied[b].force;
     const Vec3 dv = body.v - body.v_free, dw = body.w - body.w_free;
@@ -267,37 +270,42 @@ void keep_angular_momentum(const Sweep& s, const ImplicitContact& c) noexcept {
 
 void substep(const Sweep& s, bool first) noexcept {
   predict(s);
-  for_robots(s, [](RobotSweep& robot, std::size_t) { predict(robot); });
+  for_robots(s, [](RobotSweep& robot) { predict(robot); });
   if (first) {
     for (std::uint32_t i = 0; i < s.count; ++i) {
       const ImplicitContact& c = s.contacts[i];
       add_impulse(c, Vec3(c.P[0], c.Q[0], c.Q[1]), Vec3(c.Q[2], c.P[1], c.P[2]), s.bodies[c.a], s.bodies[c.b]);
     }
   }
-  for_robots(s, [](RobotSweep& robot, std::size_t) { visit_rows(robot); });
+  for_robots(s, [](RobotSweep& robot) {
+    if (robot.row_count > 0) visit_rows(robot);
+  });
   for (std::uint32_t i = 0; i < s.count; ++i) {
     ImplicitContact& c = s.contacts[i];
     visit(c, s.bodies[c.a], s.bodies[c.b]);
   }
   visit_again(s);
-  for_robots(s, [](RobotSweep& robot, std::size_t) { visit_rows(robot); });
+  for_robots(s, [](RobotSweep& robot) {
+    if (robot.row_count > 0) visit_rows(robot);
+  });
   for (std::uint32_t i = 0; i < s.count; ++i) {
     ImplicitContact& c = s.contacts[i];
     follow(c, s.bodies[c.a], s.bodies[c.b], s.h);
     if (!first) keep_angular_momentum(s, c);
   }
-  for (BodyIndex b = 0; b < s.state.body_count(); ++b) {
+  for (const BodyIndex b : s.moving) {
     s.mean[b].v += s.bodies[b].v;
     s.mean[b].w += s.bodies[b].w;
   }
-  for_robots(s, [](RobotSweep& robot, std::size_t) { end_substep(robot); });
+  for_robots(s, [](RobotSweep& robot) { end_substep(robot); });
 }
 
 // Each point's share of the mean force, for those who look.
 void publish(const Sweep& s, const ImplicitContact& c, const PenaltyContact& from, const Vec3& force) noexcept {
   SpatialForce* out = s.tick.contact_force + (from.points - s.tick.contacts.points);
+  const double per = c.P[0] > 0 ? 1 / c.P[0] : 0.0;
   for (std::uint32_t k = 0; k < c.count; ++k) {
-    out[from.chosen[k]].force = (c.P[0] > 0 ? c.points[k].impulse / c.P[0] : 0.0) * force;
+    out[from.chosen[k]].force = (per * c.points[k].impulse) * force;
   }
 }
 
@@ -309,8 +317,9 @@ void remember(const Sweep& s, std::uint32_t i, State& state) noexcept {
   PenaltyMemory memory{};
   memory.reach = next_reach(tick.parameters, tick.h, std::max(0.0, m.depth_max), c.reach);
   // The last substep's force starts the next tick.
-  const Vec3 force = c.e * Vec3(c.P[0], c.Q[0], c.Q[1]) / s.h;
-  const Vec3 moment = c.e * Vec3(c.Q[2], c.P[1] + c.M1, c.P[2] + c.M2) / s.h;
+  const double per = 1 / s.h;
+  const Vec3 force = per * (c.e * Vec3(c.P[0], c.Q[0], c.Q[1]));
+  const Vec3 moment = per * (c.e * Vec3(c.Q[2], c.P[1] + c.M1, c.P[2] + c.M2));
   keep(force, memory.force);
   keep(c.r_a.cross(force) + moment, memory.torque);
   keep(c.stretch1 * c.e.col(1) + c.stretch2 * c.e.col(2), memory.stretch);
@@ -323,7 +332,8 @@ void remember(const Sweep& s, std::uint32_t i, State& state) noexcept {
 
 // Mean contact force over the tick on both bodies: equal and opposite at one point.
 Vec3 add_mean_force(const Sweep& s, const ImplicitContact& c, SpatialForce* F) noexcept {
-  const Vec3 force = c.e * c.f_sum / s.tick.h, moment = c.e * c.m_sum / s.tick.h;
+  const double per = 1 / s.tick.h;
+  const Vec3 force = per * (c.e * c.f_sum), moment = per * (c.e * c.m_sum);
   F[c.a].force += force;
   F[c.a].torque += c.r_a.cross(force) + moment;
   F[c.b].force -= force;
@@ -331,12 +341,29 @@ Vec3 add_mean_force(const Sweep& s, const ImplicitContact& c, SpatialForce* F) n
   return force;
 }
 
+// Applied and mean contact forces on all bodies; of links the latter apart, too.
+void find_forces(const Sweep& s, SpatialForce* F) noexcept {
+  const Tick& tick = s.tick;
+  SpatialForce* contact = tick.contact_wrench != nullptr ? tick.contact_wrench : F;
+  if (contact == F) std::copy_n(tick.applied, s.state.body_count(), F);
+  for (std::uint32_t i = 0; i < s.count; ++i) {
+    publish(s, s.contacts[i], s.chosen[i], add_mean_force(s, s.contacts[i], contact));
+  }
+  for (BodyIndex b = 0; contact != F && b < s.state.body_count(); ++b) {
+    F[b] = {tick.applied[b].torque + contact[b].torque, tick.applied[b].force + contact[b].force};
+  }
+}
+
 }  // namespace
 
 void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state,
                    StepReport& report) noexcept {
   const std::uint32_t substeps = tick.model.substeps, bodies = state.body_count();
-  std::uint32_t link_contacts = 0;
+  std::uint32_t link_contacts = 0, moving = 0;
+  auto* who_moves = tick.arena.take<BodyIndex>(bodies);
+  for (BodyIndex b = 0; b < bodies; ++b) {
+    if (tick.kinematics.bodies[b].inv_mass > 0) who_moves[moving++] = b;
+  }
   const Sweep s{tick,
                 state,
                 tick.h / substeps,
@@ -344,10 +371,12 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
                 count,
                 tick.arena.take<ImplicitContact>(count),
                 tick.arena.take<SweepBody>(bodies),
+                {who_moves, moving},
                 tick.arena.take<MeanVelocity>(bodies),
                 tick.arena.take<Vec3>(bodies),
                 tick.arena.take<std::uint32_t>(count),
                 tick.arena.take<RobotSweep>(tick.kinematics.robots.size()),
+                static_cast<std::uint32_t>(tick.kinematics.robots.size()),
                 &link_contacts};
   prescribe_velocities(tick.model, state.time, tick.h, state);
   load_bodies(s);
@@ -356,19 +385,14 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
   report.robot_contacts_dropped = link_contacts - std::min(link_contacts, tick.limits.robot_contacts);
   for (std::uint32_t k = 0; k < substeps; ++k) substep(s, k == 0);
   auto* F = tick.arena.take<SpatialForce>(bodies);
-  std::copy(tick.applied, tick.applied + bodies, F);
-  for (std::uint32_t i = 0; i < count; ++i) publish(s, s.contacts[i], chosen[i], add_mean_force(s, s.contacts[i], F));
-  if (tick.contact_wrench != nullptr) {
-    for (std::uint32_t i = 0; i < count; ++i) add_mean_force(s, s.contacts[i], tick.contact_wrench);
-  }
+  find_forces(s, F);
   for (std::uint32_t i = 0; i < count; ++i) remember(s, i, state);
-  for (BodyIndex b = 0; b < bodies; ++b) {
+  for (const BodyIndex b : s.moving) {
     F[b].torque += s.late_moment[b] / tick.h;
     s.mean[b].v /= substeps, s.mean[b].w /= substeps;
   }
   semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time, tick.h, F, s.mean, state);
-  for_robots(
-      s, [&](RobotSweep& robot, std::size_t) { end_sweep(robot, substeps, state, tick.joint_effort + robot.first_v); });
+  for_robots(s, [&](RobotSweep& robot) { end_sweep(robot, substeps, state, tick.joint_effort + robot.first_v); });
   update_links(tick.model, tick.kinematics, state);
 }
 

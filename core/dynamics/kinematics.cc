@@ -83,7 +83,8 @@ void compute_kinematics(const Model& model, const State& state, Kinematics& out)
     if (instance.shape_at_centre) {
       X_WS = X_WBcm;
     } else {
-      X_WS.R = X_WBcm.R * instance.X_BcmS.q.toRotationMatrix();
+      const Quat& q_BS = instance.X_BcmS.q;
+      X_WS.R = q_BS.w() == 1 ? X_WBcm.R : Mat3(X_WBcm.R * q_BS.toRotationMatrix());
       X_WS.p = X_WBcm * instance.X_BcmS.p;
     }
     out.boxes[s] = bounds(instance.shape, X_WS);

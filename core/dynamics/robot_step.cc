@@ -20,11 +20,10 @@ double end_force(const Joint& joint, double q, double v, double mass, double h) 
 }
 
 // Damping, Coulomb friction (a velocity that one step could stop is stopped, not turned round) and ends.
-void add_joint_forces(const Model& model, const Tree& tree, double h, const double* q, const double* v, double* damping,
-                      double* friction, double* tau) noexcept {
+void add_joint_forces(const Model& model, const Tree& tree, double h, const double* q, const double* v,
+                      double* tau) noexcept {
   const Robot& robot = tree.robot();
-  joint_damping(model, robot, damping);
-  joint_friction(model, robot, friction);
+  const double *damping = tree.joint_damping(), *friction = tree.joint_friction();
   for (DofIndex d = 0; d < robot.v_count; ++d) {
     const double stop = tree.mass(d, d) * std::abs(v[d]) / h;
     tau[d] -= damping[d] * v[d] + std::copysign(std::min(friction[d], stop), v[d]);
@@ -127,11 +126,10 @@ void robot_rates(const Model& model, const State& state, const Kinematics& kinem
     std::fill(q_rate, q_rate + robot.q_count, 0.0);
     if (robot_frozen(model, state, robot)) continue;
     auto* tau = arena.take<double>(robot.v_count);
-    auto *damping = arena.take<double>(robot.v_count), *friction = arena.take<double>(robot.v_count);
     tree.mass_matrix();
     tree.inverse_dynamics(parameters.gravity_W, nullptr, F_Bcm_W, tau);
     for (DofIndex d = 0; d < robot.v_count; ++d) tau[d] = -tau[d];
-    add_joint_forces(model, tree, h, q_own, v_own, damping, friction, tau);
+    add_joint_forces(model, tree, h, q_own, v_own, tau);
     add_drives(model, robot, drives + robot.first_v, q_own, v_own, tau, effort ? effort + robot.first_v : nullptr);
     if (tree.factor(nullptr)) {
       tree.solve(tau);

@@ -31,6 +31,13 @@ struct JointRow {
   const double* y;  // half response of a unit impulse, rows of dof_reach(dof)
 };
 
+// A dof whose force changes within the tick: it is damped, or its drive looks at position or velocity.
+struct FeltDof {
+  DofIndex dof;
+  double* y;    // half response of a unit impulse, a number for each dof
+  double push;  // its impulse in the next substep
+};
+
 struct RobotSweep {
   const Model* model;
   Tree* tree;
@@ -41,13 +48,20 @@ struct RobotSweep {
   double *v, *moved;       // velocities; how far each dof came since the start of the tick
   double* v_start;         // velocities at the start of the tick
   double* force;           // applied - bias at the middle of the tick, constant in it
-  double *damping, *work;  // of the joints; scratch
+  const double* damping;   // of the joints
+  double* work;            // scratch
   DofDrive* drives;        // as they act in the implicit system: a drive that became a row has none
   const DofDrive* wanted;  // as given
   const double* q;         // positions of dofs at the start of the tick (0 where a dof has none)
   double* effort;          // sum over substeps of what drives gave
   JointRow* rows;
   std::uint32_t row_count;
+  // Where few dofs are felt their half responses take the place of L in the substeps: all other forces are constant in
+  // half velocities, and places are asked for once, at the end. v and moved are then those of felt dofs alone.
+  bool few;
+  FeltDof* felt;
+  std::uint32_t felt_count;
+  double *constant, *u_sum;  // change of u in a substep by what is constant; sum over the substeps
 };
 
 // Bytes of arena that start_sweep() takes for this robot.
@@ -68,9 +82,5 @@ void visit_rows(RobotSweep& s) noexcept;
 void end_substep(RobotSweep& s) noexcept;
 // Brings joint_q, joint_v and the links' entries of State to the end of the tick. effort: mean of each drive over it.
 void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort) noexcept;
-
-// Constant data of a robot's joints, seen along its dofs: mimics act on their master.
-void joint_damping(const Model& model, const Robot& robot, double* damping) noexcept;
-void joint_friction(const Model& model, const Robot& robot, double* friction) noexcept;
 
 }  // namespace tactus

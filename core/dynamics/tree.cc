@@ -1,6 +1,7 @@
 #include "core/dynamics/tree.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check.h"
 #include "core/math/angle.h"
@@ -39,6 +40,7 @@ Tree::Tree(const Model& model, std::uint32_t robot, TreeFactor kind) : model_(&m
   size_dofs();
   find_paths();
   choose_factor(kind);
+  find_floating();
 }
 
 void Tree::size_links() {
@@ -97,6 +99,17 @@ void Tree::size_dofs() {
       armature_[c.dof + k] += c.multiplier * c.multiplier * c.armature;
     }
   }
+  joint_damping_.assign(v_count_, 0.0);
+  joint_friction_.assign(v_count_, 0.0);
+  for (std::uint32_t i = 0; i < r.joint_count; ++i) {
+    const Joint& joint = model_->joints[r.first_joint + i];
+    const Constants& c = constants_[i];
+    for (std::uint32_t k = 0; k < c.column_count; ++k) {
+      joint_damping_[c.dof + k] += c.multiplier * c.multiplier * joint.damping;
+      joint_friction_[c.dof + k] += std::abs(c.multiplier) * joint.friction;
+    }
+    carried_ = carried_ || (c.carrier != kNone && model_->bodies[c.carrier].mode == BodyMode::kinematic);
+  }
   velocity_.assign(v_count_, 0.0);
   inv_diagonal_.assign(v_count_, 0.0);
   M_.assign(dof_reach_.size(), 0.0);
@@ -151,6 +164,7 @@ Pose Tree::child_pose(const Constants& c, const Pose& X_OF, const double* q) noe
 // Poses relative to O. O is the mass centre of link 0, a root; its own pose relative to O then takes no subtraction of
 // large numbers.
 void Tree::positions(const State& state, const double* q) noexcept {
+  velocities_known_ = false;
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     const Constants& c = constants_[i];
     Link& link = links_[i];
@@ -162,6 +176,7 @@ void Tree::positions(const State& state, const double* q) noexcept {
       const Pose X_WP = c.carrier == kNone ? Pose{} : body_pose(*model_, state, c.carrier);
       X_OF = joint_frame(c, X_WP.q, X_WP.q.toRotationMatrix(), i == 0 ? X_WP.p : Vec3(X_WP.p - p_WO_));
     }
+    if (by_floating_ && i == 0 && !floating_.aligned) floating_.R_WF = X_OF.q.toRotationMatrix();
     const Pose X_OB = child_pose(c, X_OF, q + c.q);
     link.q_WB = X_OB.q;
     link.R_WB = X_OB.q.toRotationMatrix();
@@ -243,6 +258,7 @@ void Tree::set_inertia(const Constants& c, Link& link) noexcept {
 // moves against F (planar, floating) its velocity adds v x w.
 void Tree::velocities(const State& state, const double* v) noexcept {
   std::copy(v, v + v_count_, velocity_.begin());
+  velocities_known_ = true;
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
     const Constants& c = constants_[i];
     Link& link = links_[i];
@@ -255,6 +271,10 @@ void Tree::velocities(const State& state, const double* v) noexcept {
     if (c.column_count == 1) {
       J.w = x[0] * S[0].w;
       J.v = x[0] * S[0].v;
+    } else if (by_floating_ && i == 0) {
+      Vec3 slide;
+      J = base_velocity(x, slide);
+      link.A.v = slide.cross(J.w);
     } else {
       for (std::uint32_t k = 0; k < c.column_count; ++k) {
         J.w += x[k] * S[k].w;
@@ -271,6 +291,12 @@ void Tree::velocities(const State& state, const double* v) noexcept {
     link.V.w = V.w + J.w;
     link.V.v = V.v + J.v;
   }
+}
+
+void Tree::refresh_velocities(const State& state) noexcept {
+  const bool same = velocities_known_ && !carried_ &&
+                    std::equal(velocity_.begin(), velocity_.end(), state.joint_v.begin() + first_v_);
+  if (!same) velocities(state);
 }
 
 void Tree::set_carrier(const State& state, const Constants& c, Link& link) noexcept {

@@ -10,7 +10,8 @@
 // |u|^2 / 2, an impulse p along J changes it by Y p with Y = L^-T J^T, and J v = Y^T u, J M^-1 J^T = Y^T Y.
 //
 // L is packed, or, where chains are long, kept as what articulated bodies leave of it (tree_articulated.cc): the same
-// numbers, all of whose uses are then O(n) or O(d).
+// numbers, all of whose uses are then O(n) or O(d). A packed tree on one floating joint keeps the base's part of each
+// row apart (tree_floating.cc).
 //
 // Order of calls in a tick: positions, velocities, then what is needed; factor() after prepare_factor() or
 // mass_matrix(); halves after factor(). n: joints, d: depth in dofs.
@@ -47,6 +48,8 @@ class Tree {
   void positions(const State& state, const double* q) noexcept;  // q: of this robot. O(n)
   void velocities(const State& state) noexcept { velocities(state, state.joint_v.data() + first_v_); }
   void velocities(const State& state, const double* v) noexcept;  // v: of this robot. O(n)
+  // The same for the velocities of state, where those known are others.
+  void refresh_velocities(const State& state) noexcept;
   // Acceleration of a moving carrier, taken as zero from velocities() on: a of its mass centre, alpha, both in W.
   void set_carrier_acceleration(const State& state, BodyIndex carrier, const Vec3& a_WBcm,
                                 const Vec3& alpha_WB) noexcept;
@@ -70,6 +73,10 @@ class Tree {
   void mass_matrix() noexcept;
   [[nodiscard]] double mass(DofIndex i, DofIndex j) const noexcept;  // entry of M, 0 outside its pattern
   void times_mass(const double* x, double* y) const noexcept;        // y = M x
+
+  // --- Constant data of the joints, seen along the dofs: mimics act on their master.
+  [[nodiscard]] const double* joint_damping() const noexcept { return joint_damping_.data(); }
+  [[nodiscard]] const double* joint_friction() const noexcept { return joint_friction_.data(); }
 
   // --- Forces. F_Bcm_W: per body of the Model, at mass centres, in W; may be null.
   // tau of RNEA: M v' + bias - J^T F. a: v', may be null for zero. Gravity is included, with Body::gravity_scale. O(n).
@@ -173,6 +180,16 @@ class Tree {
     Vector6 S, K;
     double root;
   };
+  struct Floating {        // of a tree on one floating joint (tree_floating.cc)
+    bool aligned = false;  // R_WF is the identity
+    Mat3 R_WF = Mat3::Identity();
+    double A[6][6] = {};        // rows of L times their diagonal, lower
+    double N[6][6] = {};        // inverse of the base's block of L, lower
+    std::vector<double> tails;  // per later dof: the base's part of its row of L
+
+    [[nodiscard]] Vec3 to_F(const Vec3& x_W) const noexcept { return aligned ? x_W : Vec3(R_WF.transpose() * x_W); }
+    [[nodiscard]] Vec3 from_F(const Vec3& x_F) const noexcept { return aligned ? x_F : Vec3(R_WF * x_F); }
+  };
   struct PathEntry {
     std::uint32_t column, dof, row;  // row: of reach(link)
   };
@@ -204,6 +221,29 @@ class Tree {
   void half_response_force_articulated(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept;
   void half_response_dof_articulated(DofIndex d, double* y) const noexcept;
 
+  void find_floating();
+  void add_base_mass(const Vec3& p, const Vec3& L, double* row) const noexcept;
+  void base_mass(const RigidInertia& I) noexcept;
+  [[nodiscard]] bool factor_floating(const double* extra) noexcept;
+  template <int k>
+  [[nodiscard]] bool take_base_row(const double* extra, double (&inverse)[6]) noexcept;
+  [[nodiscard]] bool factor_base(const double* extra) noexcept;
+  void half_floating(double* x) const noexcept;
+  void from_half_floating(double* x) const noexcept;
+  void to_half_floating(double* x) const noexcept;
+  template <int width>
+  void load_floating(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept;
+  template <int width>
+  void response_floating(std::span<const DofIndex> rows, double* Y) const noexcept;
+  void half_response_floating(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept;
+  void half_response_force_floating(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept;
+  void half_response_dof_floating(DofIndex d, double* y) const noexcept;
+  [[nodiscard]] SpatialVelocity base_velocity(const double* v, Vec3& slide) const noexcept;
+  void add_base_force(const SpatialForce& f_O, double* tau) const noexcept;
+  [[nodiscard]] const double* tail(DofIndex d) const noexcept {  // of row d of L: the base's columns, ascending
+    return floating_.tails.data() + std::size_t{6} * (d - 6);
+  }
+
   [[nodiscard]] SpatialVelocity shifted(const SpatialVelocity& V_O, const Vec3& p_W) const noexcept {
     return {V_O.w, V_O.v + V_O.w.cross(p_W - p_WO_)};
   }
@@ -217,7 +257,7 @@ class Tree {
 
   const Model* model_;
   std::uint32_t robot_, first_q_, first_v_, v_count_;
-  bool has_mimic_ = false, by_articulated_ = false;
+  bool has_mimic_ = false, by_articulated_ = false, by_floating_ = false;
   Vec3 p_WO_ = Vec3::Zero();
   std::vector<Constants> constants_;
   std::vector<Link> links_;
@@ -226,9 +266,13 @@ class Tree {
   std::vector<std::uint32_t> path_start_;
   std::vector<DofIndex> dof_reach_;  // per dof: itself and its ancestors in the elimination tree, descending
   std::vector<std::uint32_t> dof_reach_start_, depth_;
-  std::vector<double> armature_;               // per dof
-  std::vector<double> velocity_;               // per dof
-  std::vector<double> M_, L_, inv_diagonal_;   // M, L packed like dof_reach_
+  std::vector<double> armature_;  // per dof
+  std::vector<double> joint_damping_, joint_friction_;
+  bool velocities_known_ = false;             // since the last positions()
+  bool carried_ = false;                      // by a kinematic body
+  std::vector<double> velocity_;              // per dof
+  std::vector<double> M_, L_, inv_diagonal_;  // M, L packed like dof_reach_
+  Floating floating_;
   std::vector<Pivot> pivots_;                  // L by articulated bodies: per dof
   mutable std::vector<Vector6> flow_;          // scratch of its halves, per link: forces down, velocities up
   std::vector<Articulated> articulated_;       // scratch

@@ -18,8 +18,9 @@ Vec3 turned(const double (&I)[6], const Vec3& w) noexcept {
 }  // namespace
 
 // What the link's motion takes when V' = A, less gravity and the outer force: I A + V x* I V - F.
-SpatialForce Tree::link_force(std::uint32_t i, const SpatialVelocity& A, const Vec3& gravity_W,
-                              const SpatialForce* F_Bcm_W) const noexcept {
+[[gnu::always_inline]] inline SpatialForce Tree::link_force(std::uint32_t i, const SpatialVelocity& A,
+                                                            const Vec3& gravity_W,
+                                                            const SpatialForce* F_Bcm_W) const noexcept {
   const Constants& c = constants_[i];
   const Link& link = links_[i];
   const RigidInertia& I = link.inertia;
@@ -57,6 +58,7 @@ void Tree::inverse_dynamics(const Vec3& gravity_W, const double* a, const Spatia
   for (std::uint32_t i = link_count(); i-- > 0;) {
     const Constants& c = constants_[i];
     const SpatialForce& f = force_[i];
+    if (by_floating_ && i == 0) return add_base_force(f, tau);
     for (std::uint32_t k = 0; k < c.column_count; ++k) {
       tau[c.dof + k] += columns_[c.column + k].w.dot(f.torque) + columns_[c.column + k].v.dot(f.force);
     }
@@ -68,7 +70,12 @@ void Tree::inverse_dynamics(const Vec3& gravity_W, const double* a, const Spatia
 
 void Tree::add_force(std::uint32_t link, const SpatialForce& F_Bcm_W, double* tau) const noexcept {
   const Vec3 torque = F_Bcm_W.torque + links_[link].p_OBcm.cross(F_Bcm_W.force);
-  for (const PathEntry& e : path(link)) {
+  std::span<const PathEntry> moving = path(link);
+  if (by_floating_) {
+    add_base_force({torque, F_Bcm_W.force}, tau);
+    moving = moving.first(moving.size() - 6);
+  }
+  for (const PathEntry& e : moving) {
     tau[e.dof] += columns_[e.column].w.dot(torque) + columns_[e.column].v.dot(F_Bcm_W.force);
   }
 }

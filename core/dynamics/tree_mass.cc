@@ -18,12 +18,15 @@ inline void subtract(double* __restrict y, const double* __restrict x, double f,
 
 // M_ab = S_a . I_composite S_b, a at or below b; a composite inertia is a plain sum, since all are about O.
 void Tree::mass_matrix() noexcept {
-  std::fill(M_.begin(), M_.end(), 0.0);
-  for (DofIndex d = 0; d < v_count_; ++d) M_[entry(d, d)] = armature_[d];
+  if (has_mimic_) {
+    std::fill(M_.begin(), M_.end(), 0.0);
+    for (DofIndex d = 0; d < v_count_; ++d) M_[entry(d, d)] = armature_[d];
+  }
   for (std::uint32_t i = 0; i < links_.size(); ++i) composite_[i] = links_[i].inertia;
   for (std::uint32_t i = link_count(); i-- > 0;) {
-    add_mass(i);
     const std::uint32_t parent = constants_[i].parent;
+    if (by_floating_ && parent == kNone) return base_mass(composite_[i]);
+    add_mass(i);
     if (parent == kNone) continue;
     composite_[parent].add(composite_[i]);
   }
@@ -42,10 +45,13 @@ void Tree::add_mass(std::uint32_t link) noexcept {
                                          I.I[2] * S.w.x() + I.I[4] * S.w.y() + I.I[5] * S.w.z());
     if (!has_mimic_) {  // the path's dofs are those of the packed row
       double* row = M_.data() + dof_reach_start_[c.dof + k];
-      for (const PathEntry& e : above) {
+      double* const diagonal = row;
+      for (const PathEntry& e : by_floating_ ? above.first(above.size() - 6) : above) {
         const SpatialVelocity& T = columns_[e.column];
-        *row++ += T.w.dot(L) + T.v.dot(p);
+        *row++ = T.w.dot(L) + T.v.dot(p);
       }
+      *diagonal += armature_[c.dof + k];
+      if (by_floating_) add_base_mass(p, L, row);
       continue;
     }
     for (const PathEntry& e : above) {
@@ -86,6 +92,7 @@ void Tree::prepare_factor() noexcept {
 // is the end of row k itself in length and order.
 bool Tree::factor(const double* extra) noexcept {
   if (by_articulated_) return factor_articulated(extra);
+  if (by_floating_) return factor_floating(extra);
   std::copy(M_.begin(), M_.end(), L_.begin());
   if (extra != nullptr) {
     for (DofIndex d = 0; d < v_count_; ++d) L_[dof_reach_start_[d]] += extra[d];
@@ -112,6 +119,7 @@ bool Tree::factor(const double* extra) noexcept {
 
 void Tree::half(double* x) const noexcept {
   if (by_articulated_) return half_articulated(x);
+  if (by_floating_) return half_floating(x);
   for (DofIndex k = v_count_; k-- > 0;) {
     const std::uint32_t start = dof_reach_start_[k], end = dof_reach_start_[k + 1];
     x[k] *= inv_diagonal_[k];
@@ -121,6 +129,7 @@ void Tree::half(double* x) const noexcept {
 
 void Tree::from_half(double* x) const noexcept {
   if (by_articulated_) return from_half_articulated(x);
+  if (by_floating_) return from_half_floating(x);
   for (DofIndex k = 0; k < v_count_; ++k) {
     const std::uint32_t start = dof_reach_start_[k], end = dof_reach_start_[k + 1];
     double sum = x[k];
@@ -131,6 +140,7 @@ void Tree::from_half(double* x) const noexcept {
 
 void Tree::to_half(double* x) const noexcept {
   if (by_articulated_) return to_half_articulated(x);
+  if (by_floating_) return to_half_floating(x);
   for (DofIndex k = v_count_; k-- > 0;) {  // rows look only at earlier dofs
     double sum = 0;
     for (std::uint32_t s = dof_reach_start_[k]; s < dof_reach_start_[k + 1]; ++s) sum += L_[s] * x[dof_reach_[s]];
@@ -162,6 +172,7 @@ void Tree::response_rows(std::uint32_t link, double* Y) const noexcept {
 
 void Tree::half_response(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept {
   if (by_articulated_) return half_response_articulated(link, p_W, E_W, Y);
+  if (by_floating_) return half_response_floating(link, p_W, E_W, Y);
   const Vec3 r = p_W - p_WO_;
   std::fill(Y, Y + 6 * reach(link).size(), 0.0);
   for (const PathEntry& e : path(link)) {
@@ -178,6 +189,7 @@ void Tree::half_response(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, d
 
 void Tree::half_response_force(std::uint32_t link, const Vec3& p_W, const Mat3& E_W, double* Y) const noexcept {
   if (by_articulated_) return half_response_force_articulated(link, p_W, E_W, Y);
+  if (by_floating_) return half_response_force_floating(link, p_W, E_W, Y);
   const Vec3 r = p_W - p_WO_;
   std::fill(Y, Y + 3 * reach(link).size(), 0.0);
   for (const PathEntry& e : path(link)) {
@@ -190,6 +202,7 @@ void Tree::half_response_force(std::uint32_t link, const Vec3& p_W, const Mat3& 
 
 void Tree::half_response_dof(DofIndex d, double* y) const noexcept {
   if (by_articulated_) return half_response_dof_articulated(d, y);
+  if (by_floating_) return half_response_dof_floating(d, y);
   const std::span<const DofIndex> rows = dof_reach(d);
   std::fill(y, y + rows.size(), 0.0);
   y[0] = 1;

@@ -96,7 +96,8 @@ Scene random_robot(Random& random, const RobotOptions& options) {
       parent = links[random.below(static_cast<std::uint32_t>(links.size()))];
     }
     links.push_back(random_link(model, random));
-    const Pose X_PF = random_pose(random, 0.3);
+    const Pose turned = random_pose(random, 0.3);
+    const Pose X_PF = i == 0 && options.aligned ? Pose{} : turned;
     const Vec3 axis = random.direction();
     const JointIndex j = add_joint(model, kind, parent, links.back(), X_PF, axis);
     const double armature = random.uniform(0, 0.2);

@@ -32,6 +32,7 @@ struct RobotOptions {
   double mimic = 0;         // probability, of joints with one dof
   double branch = 0.4;      // probability that a link starts a branch instead of going on
   bool armature = true;
+  bool aligned = false;  // the first joint's axes are those of its carrier
   std::vector<JointKind> kinds = {JointKind::fixed,  JointKind::revolute,  JointKind::continuous, JointKind::prismatic,
                                   JointKind::planar, JointKind::spherical, JointKind::floating,   JointKind::revolute};
 };
@@ -76,7 +77,8 @@ struct RobotBench {
 
 RobotBench::Vector random_vector(Random& random, Eigen::Index n, double half);
 
-// Runs check(bench, random) on random trees: every base, with and without branches and (on request) mimics.
+// Runs check(bench, random) on random trees: every base, with and without branches and (on request) mimics; every
+// eighth floats on W's axes and has none.
 template <typename Check>
 void for_random_robots(std::uint64_t seed, int count, bool with_mimics, const Check& check) {
   for (int i = 0; i < count; ++i) {
@@ -84,7 +86,8 @@ void for_random_robots(std::uint64_t seed, int count, bool with_mimics, const Ch
     RobotOptions options;
     options.base = static_cast<Base>(i % 4);
     options.joints = 1 + random.below(20);
-    options.mimic = with_mimics ? 0.5 : 0;
+    options.aligned = i % 8 == 7;
+    options.mimic = with_mimics && !options.aligned ? 0.5 : 0;
     options.branch = random.uniform(0, 0.8);
     RobotBench bench(random, options);
     check(bench, random);

@@ -135,7 +135,8 @@ TEST_CASE("implicit contact: friction stays inside its limit and takes energy ou
     const ImplicitContact& c = bench.c;
     if (c.P[0] <= 0) continue;
     const double moment = c.Q[2] - c.x * c.Q[1] + c.y * c.Q[0];  // about the pressure centre
-    const double size2 = c.Q[0] * c.Q[0] + c.Q[1] * c.Q[1] + (c.radius2 > 1e-12 ? moment * moment / c.radius2 : 0.0);
+    const double size2 =
+        c.Q[0] * c.Q[0] + c.Q[1] * c.Q[1] + (c.radius > 1e-6 ? moment * moment / (c.radius * c.radius) : 0.0);
     CHECK(std::sqrt(size2) <= mu * c.P[0] * (1 + 1e-9));
     const Vec3 centre = c.x * c.e.col(1) + c.y * c.e.col(2);
     const Vec3 v = bench.a.v + bench.a.w.cross(c.r_a + centre) - bench.b.v - bench.b.w.cross(c.r_b + centre);
