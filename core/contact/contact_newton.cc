@@ -9,11 +9,13 @@ namespace tactus {
 namespace {
 
 constexpr double kProximal = 1e-5;  // D over a contact's own mobility
+// A guess that is this far off changes sides in many contacts at once, where a small D gets nowhere and is raised in
+// the end: D begins softer and comes down.
+constexpr double kFarOff = 1e-3, kProximalFarOff = 1e-2;
 // Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
 // what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
 // below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
 constexpr double kProximalLeast = 1e-10;
-constexpr double kEnough = 1e-12;  // residual at which to stop at once
 constexpr double kSolved = 1e-9;
 constexpr int kProximalSteps = 200;
 constexpr std::uint32_t kFactorisations = 1500;  // at which no further proximal step is begun
@@ -436,7 +438,8 @@ void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
 }
 
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
-                                     const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work) noexcept {
+                                     const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work,
+                                     double enough) noexcept {
   const Context s{problem, island, disc, u, work};
   ContactSolution best;
   sum_up(s, p);
@@ -447,10 +450,10 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
-  double proximal = kProximal, last = best.residual, leap = 1;
+  double proximal = best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual, leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
-  for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= kEnough); ++step) {
+  for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= enough); ++step) {
     if (work.spent()) break;
     start(s, p, proximal);
     find_velocities(s);

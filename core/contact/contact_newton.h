@@ -18,6 +18,7 @@
 
 namespace tactus {
 
+inline constexpr double kNewtonEnough = 1e-12;
 struct ContactSolution {
   double residual = 0;           // island_residual
   std::uint32_t iterations = 0;  // factorisations
@@ -35,9 +36,10 @@ class ContactNewton {
   [[nodiscard]] bool shape(const ContactProblem& problem, const ContactIslands& islands,
                            const ContactIsland& island) noexcept;
   // p: per contact of the problem, the guess and the result; u: half velocities, sum Y p of it on return. The best seen
-  // is kept. After shape() of the same island. Ends when the work is spent: with none left p stays the guess.
+  // is kept. After shape() of the same island. Ends when the work is spent: with none left p stays the guess. enough:
+  // residual at which to stop at once.
   ContactSolution solve(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc, Vec3* p,
-                        double* u, SolverWork& work) noexcept;
+                        double* u, SolverWork& work, double enough = kNewtonEnough) noexcept;
 
  private:
   // The law's value and slope at one contact.

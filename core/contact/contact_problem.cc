@@ -165,6 +165,7 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
   contact.rows = 3;
   contact.b = free;
   contact.b[0] += bias;
+  contact.bias = bias;
   const bool slides = before.tail<2>().norm() > tick.parameters.impact_epsilon;
   contact.mu = slides ? surface.friction.mu_dynamic : std::max(surface.friction.mu_static, surface.friction.mu_dynamic);
   contact.lo = contact.hi = contact.compliance = contact.bound = 0;

@@ -99,6 +99,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
                                             const FrictionDisc& disc, Vec3* p, double* u, SolverReport& report,
                                             SolverWork& work) noexcept {
   const bool fits = newton_.shape(problem, islands_, island);
+  const double enough = rough_ ? kRoughTolerance : kNewtonEnough;
   ContactSolution best;
   best.residual = std::numeric_limits<double>::infinity();
   const auto keep = [&](const ContactSolution& found) {
@@ -112,19 +113,19 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
     for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
   };
   if (fits) {
-    keep(newton_.solve(problem, island, disc, p, u, work));
-    if (best.residual <= kContactTolerance) return best;
+    keep(newton_.solve(problem, island, disc, p, u, work, enough));
+    if (best.residual <= tolerance()) return best;
   }
   ++report.fallbacks;
   for (const std::uint32_t i : island.contacts) p[i].setZero();
   sum_up();
   work.spend(kLookWork * island.contacts.size() * (fits ? kFewSweeps : kManySweeps));
   keep({sweep_island(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
-  if (fits && best.residual > kContactTolerance) keep(newton_.solve(problem, island, disc, p, u, work));
-  if (fits && best.residual > kContactTolerance && pivot(problem, island, p, work)) {
-    keep(newton_.solve(problem, island, disc, p, u, work));
+  if (fits && best.residual > tolerance()) keep(newton_.solve(problem, island, disc, p, u, work, enough));
+  if (fits && best.residual > tolerance() && pivot(problem, island, p, work)) {
+    keep(newton_.solve(problem, island, disc, p, u, work, enough));
   }
-  if (best.residual > kContactTolerance) {
+  if (best.residual > tolerance()) {
     for (const std::uint32_t i : island.contacts) p[i] = best.residual < 1 ? kept_[i] : Vec3::Zero();
     sum_up();
     work.spend(kLookWork * island.contacts.size() * kManySweeps);
@@ -133,13 +134,14 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   const bool usable = best.residual < std::numeric_limits<double>::infinity();
   for (const std::uint32_t i : island.contacts) p[i] = usable ? kept_[i] : Vec3::Zero();
   sum_up();
-  if (best.residual > kContactTolerance) ++report.failures;
+  if (best.residual > tolerance()) ++report.failures;
   return best;
 }
 
 SolverReport ContactSolver::solve(const ContactProblem& problem, std::uint32_t friction_directions, Vec3* p, double* u,
-                                  SolverWork& work) noexcept {
+                                  SolverWork& work, bool rough) noexcept {
   SolverReport report;
+  rough_ = rough;
   const FrictionDisc disc(friction_directions);
   std::fill_n(u, problem.half_size(), 0.0);
   islands_.split(problem);

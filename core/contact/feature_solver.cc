@@ -9,7 +9,12 @@ namespace tactus {
 
 namespace {
 
+constexpr double kRoundedSquare = 1e-6;  // of the square of a velocity
+// Of the work that is left, for one attempt: of the first kind, and others.
+constexpr double kFirstShare = 0.6, kShare = 0.5;
 constexpr std::uint32_t kTogether = 12;   // rounds in which all constraints change at once
+constexpr double kOfRough = 3;            // of a convex problem's residual: what gaps are known to
+constexpr std::uint32_t kUnsolved = 3;    // convex problems without a solution at which a descent is left
 constexpr std::uint32_t kMixRounds = 60;  // to find a normal between two
 constexpr std::uint32_t kMixes = 4;       // tried in an island
 
@@ -80,6 +85,7 @@ FeatureSolver::FeatureSolver(const Model& model, const Limits& limits, std::uint
       sorted_(groups_max),
       kept_(groups_max),
       chosen_(contacts_max(model, limits)),
+      order_(model.bodies.size() + model.robots.size()),
       held_(groups_max),
       active_(contacts_max(model, limits)),
       chosen_p_(contacts_max(model, limits)),
@@ -90,7 +96,7 @@ FeatureSolver::FeatureSolver(const Model& model, const Limits& limits, std::uint
 }
 
 // The convex problem of the island's U-constraints and chosen contacts.
-void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& island) noexcept {
+void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& island, bool rough) noexcept {
   for (const std::uint32_t i : island.contacts.contacts) active_[i] = all.always[i];
   for (const std::uint32_t g : island.groups) {
     if (choice_[g] != kNoContact) active_[choice_[g]] = 1;
@@ -105,12 +111,13 @@ void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& islan
     chosen_[n++] = i;
   }
   chosen_problem_.take(*all.problem, {chosen_.data(), n});
+  for (std::uint32_t k = 0; k < n && all.gentle; ++k) chosen_problem_.contact(k).b[0] += all.left(chosen_[k]);
   std::uint32_t mixed = n;
   if (mix_.group != kNoContact) {
     mixed = static_cast<std::uint32_t>(std::find(chosen_.begin(), chosen_.begin() + n, mix_.a) - chosen_.begin());
     if (mixed < n && !mixed_contact(all, chosen_problem_.contact(mixed))) mixed = n;
   }
-  step_ = solver_->solve(chosen_problem_, directions_, chosen_p_.data(), u_.data(), work_);
+  step_ = solver_->solve(chosen_problem_, directions_, chosen_p_.data(), u_.data(), work_, rough);
   iterations_ += step_.iterations;
   convex_fallbacks_ += step_.fallbacks;
   // What rounding and the tolerance are relative to: the velocities that contacts work against, as in island_residual.
@@ -154,8 +161,8 @@ bool FeatureSolver::mixed_contact(const GroupedContacts& all, ProblemContact& ou
       Y[1] = between(r[1], c * q[1] + s * q[2]), Y[2] = between(r[2], c * q[2] - s * q[1]);
     }
   }
-  out.b =
-      Vec3(between(a.b[0], b.b[0]), between(a.b[1], c * b.b[1] + s * b.b[2]), between(a.b[2], c * b.b[2] - s * b.b[1]));
+  out.b = Vec3(between(a.b[0] + all.left(mix_.a), b.b[0] + all.left(mix_.b)), between(a.b[1], c * b.b[1] + s * b.b[2]),
+               between(a.b[2], c * b.b[2] - s * b.b[1]));
   return true;
 }
 
@@ -186,9 +193,15 @@ bool FeatureSolver::mix(const GroupedContacts& all, const Island& island, std::u
   return false;
 }
 
+std::uint64_t FeatureSolver::number_of_choice(const Island& island) const noexcept {
+  std::uint64_t number = 14695981039346656037U;
+  for (const std::uint32_t g : island.groups) number = (number ^ choice_[g]) * 1099511628211U;
+  return number;
+}
+
 // One round of the descent; false: every constraint is content.
-bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bool one_at_a_time) noexcept {
-  const double tol = kContactTolerance * scale_;
+bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bool one_at_a_time, bool rough) noexcept {
+  const double tol = (rough ? kOfRough * kRoughTolerance : kContactTolerance) * scale_;
   bool changed = false;
   std::uint32_t worst = kNoContact, worst_choice = kNoContact;
   double most = 0;
@@ -230,11 +243,26 @@ bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bo
 
 bool FeatureSolver::descend(const GroupedContacts& all, const Island& island) noexcept {
   mix_.group = changed_group_ = changed_from_ = kNoContact;
+  bool one_at_a_time = false, rough = true;  // until every constraint is content
+  std::uint32_t unsolved = 0;
+  std::uint64_t seen[kDescentRounds];  // choices: one that comes again would lead round once more
   for (std::uint32_t round = 0; round < kDescentRounds && !work_.spent(); ++round) {
-    solve_chosen(all, island);
+    seen[round] = number_of_choice(island);
+    if (std::find(seen, seen + round, seen[round]) != seen + round && changed_) {
+      if (one_at_a_time) return false;
+      one_at_a_time = true;
+    }
+    one_at_a_time = one_at_a_time || round >= kTogether;
+    solve_chosen(all, island, rough);
     look(all, island);
+    if (step_.failures > 0 && ++unsolved == kUnsolved) return false;
     const std::uint32_t g = changed_group_, before = changed_from_;
-    if (!improve(all, island, round >= kTogether)) return solved(all, island);
+    changed_ = improve(all, island, one_at_a_time, rough);
+    if (!changed_ && !rough) return solved(all, island);
+    if (!changed_) {
+      rough = false;
+      continue;
+    }
     const bool to_and_fro = g != kNoContact && g == changed_group_ && before != kNoContact && choice_[g] == before;
     if (to_and_fro && mixes_ < kMixes) {
       ++mixes_;
@@ -244,6 +272,28 @@ bool FeatureSolver::descend(const GroupedContacts& all, const Island& island) no
     }
   }
   return false;
+}
+
+// Whether the impulses give an island of free bodies kinetic energy, seen from what they touch, beyond 1/2 m v^2 with v
+// the fastest that a contact that pushes may ask for: an overlap that is worked off, a bounce. Right impulses of
+// contacts that ask for nothing give none. Robots' drives do give energy: not looked at.
+bool FeatureSolver::throws(const GroupedContacts& all, const Island& island) const noexcept {
+  const ContactProblem& problem = *all.problem;
+  double gain = 0, fastest = 0, mass = 0;
+  for (const std::uint32_t b : island.contacts.blocks) {
+    const ProblemBlock& block = problem.block(b);
+    if (block.body == kNoBody) return false;
+    for (std::uint32_t k = 0; k < block.size; ++k) gain += 0.5 * u_[block.start + k] * u_[block.start + k];
+    mass += 1 / (block.root_inv_mass * block.root_inv_mass);
+  }
+  for (const std::uint32_t i : island.contacts.contacts) {
+    const ProblemContact& contact = problem.contact(i);
+    if (!(p_[i][0] > 0)) continue;
+    gain += p_[i].dot(contact.b) - p_[i][0] * contact.bias;
+    const double asked = std::min(all.asked(i), all.push_out);
+    fastest = std::max(fastest, all.asked(i) > 0 ? asked - all.bounce[i] : -contact.bias);
+  }
+  return !(gain <= 0.5 * mass * (fastest * fastest + kRoundedSquare * island.scale * island.scale));
 }
 
 double FeatureSolver::violation(const GroupedContacts& all, const Island& island) const noexcept {
@@ -264,14 +314,16 @@ double FeatureSolver::violation(const GroupedContacts& all, const Island& island
 // How good the outcome is; the best is kept.
 void FeatureSolver::look(const GroupedContacts& all, const Island& island) noexcept {
   residual_ = std::max(step_.residual, violation(all, island));
-  if (!(residual_ < best_residual_) || gives_energy(*all.problem, island.contacts, p_, u_.data())) return;
+  if (!(residual_ < best_residual_)) return;
+  if (gives_energy(*all.problem, island.contacts, p_, u_.data())) return;
+  if (throws(all, island)) return;
   best_residual_ = residual_;
   for (const std::uint32_t i : island.contacts.contacts) best_[i] = p_[i];
 }
 
 bool FeatureSolver::solved(const GroupedContacts& all, const Island& island) noexcept {
   look(all, island);
-  return step_.failures == 0 && residual_ <= kContactTolerance;
+  return step_.failures == 0 && residual_ <= kContactTolerance && !throws(all, island);
 }
 
 bool FeatureSolver::by_lcp(const GroupedContacts& all, const Island& island) noexcept {
@@ -296,41 +348,75 @@ bool FeatureSolver::search(const GroupedContacts& all, const Island& island) noe
   return false;
 }
 
+// From what remember_start() found.
+void FeatureSolver::restart(const GroupedContacts& all, const Island& island) noexcept {
+  for (const std::uint32_t g : island.groups) {
+    choice_[g] = start_[g];
+    held_[g] = touches_all(all, all.groups[g]) ? 1 : 0;
+  }
+  for (const std::uint32_t i : island.contacts.contacts) p_[i] = guess_[i];
+}
+
+// With a share of the work that is left.
+template <typename Attempt>
+bool FeatureSolver::within(double share, Attempt attempt) noexcept {
+  const std::uint64_t left = work_.left, part = static_cast<std::uint64_t>(share * static_cast<double>(left));
+  work_.left = part;
+  const bool done = attempt();
+  work_.left += left - part;
+  return done;
+}
+
+bool FeatureSolver::first_attempt(const GroupedContacts& all, const Island& island, bool lcp_first) noexcept {
+  restart(all, island);
+  return lcp_first ? by_lcp(all, island) : descend(all, island);
+}
+
+// Overlaps may stay for this step: what they ask for at once may be impossible (bodies that are in each other on
+// several sides), or take impulses that throw.
+bool FeatureSolver::gentle_attempt(const GroupedContacts& all, const Island& island) noexcept {
+  bool overlaps = false;
+  for (const std::uint32_t i : island.contacts.contacts) overlaps = overlaps || all.problem->contact(i).bias < 0;
+  if (!overlaps) return false;
+  GroupedContacts gentle = all;
+  gentle.gentle = true;
+  restart(gentle, island);
+  return descend(gentle, island);
+}
+
 bool FeatureSolver::solve_island(const GroupedContacts& all, const Island& island, bool lcp_first,
                                  SolverReport& report) noexcept {
-  const auto restart = [&] {
-    for (const std::uint32_t g : island.groups) {
-      choice_[g] = start_[g];
-      held_[g] = touches_all(all, all.groups[g]) ? 1 : 0;
-    }
-    for (const std::uint32_t i : island.contacts.contacts) p_[i] = guess_[i];
-  };
   mixes_ = convex_fallbacks_ = 0;
   best_residual_ = std::numeric_limits<double>::infinity();
-  restart();
-  if (lcp_first ? by_lcp(all, island) : descend(all, island)) {
+  if (within(kFirstShare, [&] { return first_attempt(all, island, lcp_first); })) {
     report.fallbacks += convex_fallbacks_ > 0 ? 1 : 0;
     return true;
   }
   ++report.fallbacks;
-  restart();
-  if (lcp_first ? descend(all, island) : by_lcp(all, island)) return true;
-  restart();
-  if (search(all, island)) return true;
+  mixes_ = 0;
+  if (!lcp_first && within(kFirstShare, [&] { return gentle_attempt(all, island); })) return true;
+  if (within(kShare, [&] { return first_attempt(all, island, !lcp_first); })) return true;
+  restart(all, island);
+  return within(kShare, [&] { return search(all, island); });
+}
+
+// The best that was seen; or, from nothing, what sweeps make of the contacts that they had, overlaps left alone: each
+// takes energy.
+void FeatureSolver::give_up(const GroupedContacts& all, const Island& island) noexcept {
   if (best_residual_ < std::numeric_limits<double>::infinity()) {
     residual_ = best_residual_;
     for (const std::uint32_t i : island.contacts.contacts) p_[i] = best_[i];
-    return false;
+    return;
   }
-  // Each constraint keeps the contact that it had; from nothing, by sweeps alone, each of which takes energy.
-  restart();
+  GroupedContacts gentle = all;
+  gentle.gentle = true;
+  restart(gentle, island);
   mix_.group = kNoContact;
   for (const std::uint32_t i : island.contacts.contacts) p_[i].setZero();
   const SolverWork others = std::exchange(work_, SolverWork{0});  // what is left is for other islands
-  solve_chosen(all, island);
+  solve_chosen(gentle, island);
   work_ = others;
   residual_ = std::max(step_.residual, violation(all, island));
-  return false;
 }
 
 // Groups of the island that count now: all but the repaired, or those only.
@@ -343,12 +429,17 @@ void FeatureSolver::keep_kinds(const GroupedContacts& all, std::span<const std::
   for (std::uint32_t k = n; k < groups.size(); ++k) kept_[k] = kNoContact;
 }
 
-// Islands of contacts; groups sorted by theirs.
+// Islands of contacts, by size; groups sorted by theirs.
 void FeatureSolver::split(const GroupedContacts& all) noexcept {
   islands_.split(*all.problem);
   for (std::uint32_t k = 0; k < islands_.count(); ++k) {
     for (const std::uint32_t i : islands_.island(k).contacts) island_of_[i] = k;
   }
+  for (std::uint32_t k = 0; k < islands_.count(); ++k) order_[k] = k;
+  std::sort(order_.begin(), order_.begin() + islands_.count(), [&](std::uint32_t a, std::uint32_t b) {
+    const std::size_t i = islands_.island(a).contacts.size(), j = islands_.island(b).contacts.size();
+    return i < j || (i == j && a < b);
+  });
   for (std::uint32_t g = 0; g < all.groups.size(); ++g) sorted_[g] = g;
   std::sort(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(all.groups.size()),
             [&](std::uint32_t a, std::uint32_t b) {
@@ -368,57 +459,78 @@ void FeatureSolver::remember_start(const GroupedContacts& all, const Island& isl
       if (p_[i][0] > most) most = p_[i][0], start_[g] = i;
     }
     if (start_[g] == kNoContact) continue;
-    const double tol = kContactTolerance * island.scale, own = all.problem->contact(start_[g]).b[0];
+    const double tol = kContactTolerance * island.scale,
+                 own = all.problem->contact(start_[g]).b[0] + all.left(start_[g]);
     for (const std::uint32_t i : all.of(all.groups[g])) {
-      if (all.problem->contact(i).b[0] > own + tol) start_[g] = kNoContact;
+      if (all.problem->contact(i).b[0] + all.left(i) > own + tol) start_[g] = kNoContact;
       if (start_[g] == kNoContact) break;
     }
   }
 }
 
 SolverReport FeatureSolver::solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions,
-                                  ContactSolver& solver, Vec3* p, double* u) noexcept {
+                                  SolverWork work, ContactSolver& solver, Vec3* p, double* u) noexcept {
   SolverReport report;
   solver_ = &solver, directions_ = friction_directions, p_ = p, iterations_ = 0;
-  work_ = {};
+  work_ = work;
   const ContactProblem& problem = *all.problem;
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
     if (!p[i].allFinite()) p[i].setZero();
   }
   std::fill(choice_.begin(), choice_.begin() + static_cast<std::ptrdiff_t>(all.groups.size()), kNoContact);
   split(all);
-  std::size_t at = 0;
-  for (std::uint32_t k = 0; k < islands_.count(); ++k) {
-    const std::size_t first = at;
-    while (at < all.groups.size() && island_of_[all.of(all.groups[sorted_[at]])[0]] == k) ++at;
-    const std::span<const std::uint32_t> groups(sorted_.data() + first, at - first);
+  std::size_t contacts_left = problem.count();
+  for (std::uint32_t n = 0; n < islands_.count(); ++n) {
+    const std::uint32_t k = order_[n];
+    const auto first = std::partition_point(sorted_.begin(), sorted_.begin() + all.groups.size(),
+                                            [&](std::uint32_t g) { return island_of_[all.of(all.groups[g])[0]] < k; });
+    auto last = first;
+    while (last != sorted_.begin() + all.groups.size() && island_of_[all.of(all.groups[*last])[0]] == k) ++last;
+    const std::span<const std::uint32_t> groups(first, last);
     Island island{islands_.island(k), groups, 0};
-    for (const std::uint32_t i : island.contacts.contacts) {
-      island.scale = std::max(island.scale, problem.contact(i).b.cwiseAbs().maxCoeff());
-    }
-    if (!(island.scale > 0)) island.scale = 1;
-    keep_kinds(all, groups, !printed);
-    std::size_t n = 0;
-    while (n < groups.size() && kept_[n] != kNoContact) ++n;
-    island.groups = printed ? std::span<const std::uint32_t>(kept_.data(), n) : groups;
-    remember_start(all, island);
-    bool done = solve_island(all, island, printed && n > 0, report);
-    if (!done && printed && n > 0) {
-      for (const std::uint32_t g : island.groups) choice_[g] = kNoContact;
-      keep_kinds(all, groups, true);
-      for (n = 0; n < groups.size() && kept_[n] != kNoContact;) ++n;
-      island.groups = {kept_.data(), n};
-      remember_start(all, island);
-      SolverReport again;
-      done = solve_island(all, island, false, again);
-    }
-    if (!done) ++report.failures;
+    // The smallest first; each has its share of the work, and what those before it left of theirs.
+    const std::size_t contacts = island.contacts.contacts.size();
+    const double share = static_cast<double>(contacts) / static_cast<double>(std::max(contacts, contacts_left));
+    contacts_left -= std::min(contacts, contacts_left);
+    within(share, [&] { return solve_groups(all, island, groups, printed, report); });
     report.residual = std::max(report.residual, residual_);
   }
   report.iterations = iterations_;
   std::fill_n(u, problem.half_size(), 0.0);
   for (std::uint32_t i = 0; i < problem.count(); ++i) push(problem, problem.contact(i), p[i], u);
   return report;
+}
+
+// printed: the paper's constraints, then the repaired ones.
+bool FeatureSolver::solve_groups(const GroupedContacts& all, Island island, std::span<const std::uint32_t> groups,
+                                 bool printed, SolverReport& report) noexcept {
+  for (const std::uint32_t i : island.contacts.contacts) {
+    island.scale = std::max(island.scale, all.problem->contact(i).b.cwiseAbs().maxCoeff());
+  }
+  if (!(island.scale > 0)) island.scale = 1;
+  const auto kept = [&] {
+    std::size_t n = 0;
+    while (n < groups.size() && kept_[n] != kNoContact) ++n;
+    return std::span<const std::uint32_t>(kept_.data(), n);
+  };
+  keep_kinds(all, groups, !printed);
+  island.groups = printed ? kept() : groups;
+  const bool by_paper = printed && !island.groups.empty();
+  remember_start(all, island);
+  bool done = by_paper ? within(kShare, [&] { return solve_island(all, island, true, report); })
+                       : solve_island(all, island, false, report);
+  if (!done && by_paper) {
+    for (const std::uint32_t g : island.groups) choice_[g] = kNoContact;
+    keep_kinds(all, groups, true);
+    island.groups = kept();
+    remember_start(all, island);
+    SolverReport again;
+    done = solve_island(all, island, false, again);
+  }
+  if (done) return true;
+  give_up(all, island);
+  ++report.failures;
+  return false;
 }
 
 }  // namespace tactus

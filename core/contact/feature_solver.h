@@ -32,8 +32,8 @@ class FeatureSolver {
   // fallbacks: islands that the first method did not solve, or one of whose convex problems, whether it decided or
   // not, took a fallback of its own;
   // failures: those that none did.
-  SolverReport solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions, ContactSolver& solver,
-                     Vec3* p, double* u) noexcept;
+  SolverReport solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions, SolverWork work,
+                     ContactSolver& solver, Vec3* p, double* u) noexcept;
   // Contacts that push, of the last solve, one for each group (kNoContact: none).
   [[nodiscard]] std::uint32_t choice(std::uint32_t group) const noexcept { return choice_[group]; }
 
@@ -54,15 +54,25 @@ class FeatureSolver {
   bool mixed_contact(const GroupedContacts& all, ProblemContact& out) noexcept;
   void split(const GroupedContacts& all) noexcept;
   void keep_kinds(const GroupedContacts& all, std::span<const std::uint32_t> groups, bool repaired) noexcept;
-  void solve_chosen(const GroupedContacts& all, const Island& island) noexcept;
-  bool improve(const GroupedContacts& all, const Island& island, bool one_at_a_time) noexcept;
+  void solve_chosen(const GroupedContacts& all, const Island& island, bool rough = false) noexcept;
+  [[nodiscard]] bool throws(const GroupedContacts& all, const Island& island) const noexcept;
+  bool improve(const GroupedContacts& all, const Island& island, bool one_at_a_time, bool rough) noexcept;
+  [[nodiscard]] std::uint64_t number_of_choice(const Island& island) const noexcept;
   bool descend(const GroupedContacts& all, const Island& island) noexcept;
   // Largest violation of what the constraints mean, relative.
   [[nodiscard]] double violation(const GroupedContacts& all, const Island& island) const noexcept;
   bool by_lcp(const GroupedContacts& all, const Island& island) noexcept;
   bool search(const GroupedContacts& all, const Island& island) noexcept;
   void remember_start(const GroupedContacts& all, const Island& island) noexcept;
+  bool solve_groups(const GroupedContacts& all, Island island, std::span<const std::uint32_t> groups, bool printed,
+                    SolverReport& report) noexcept;
   bool solve_island(const GroupedContacts& all, const Island& island, bool lcp_first, SolverReport& report) noexcept;
+  void restart(const GroupedContacts& all, const Island& island) noexcept;
+  bool first_attempt(const GroupedContacts& all, const Island& island, bool lcp_first) noexcept;
+  bool gentle_attempt(const GroupedContacts& all, const Island& island) noexcept;
+  void give_up(const GroupedContacts& all, const Island& island) noexcept;
+  template <typename Attempt>
+  bool within(double share, Attempt attempt) noexcept;
   void look(const GroupedContacts& all, const Island& island) noexcept;
   [[nodiscard]] bool solved(const GroupedContacts& all, const Island& island) noexcept;
 
@@ -78,13 +88,14 @@ class FeatureSolver {
   double residual_ = 0;  // of the last verdict
   std::uint32_t iterations_ = 0;
   SolverWork work_;                     // of the present call
+  bool changed_ = false;                // by the last round of a descent
   double best_residual_ = 0;            // of best_, the present island's
   std::uint32_t convex_fallbacks_ = 0;  // of the present island's convex problems, whichever they were
   Mix mix_;
   std::uint32_t mixes_ = 0;                                               // tried for the present island
   std::uint32_t changed_group_ = kNoContact, changed_from_ = kNoContact;  // of the last single change of a descent
   std::vector<double> mixed_Y_;
-  std::vector<std::uint32_t> choice_, start_, island_of_, sorted_, kept_, chosen_;
+  std::vector<std::uint32_t> choice_, start_, island_of_, sorted_, kept_, chosen_, order_;
   std::vector<std::uint8_t> held_;  // of a group: resting is taken rather than falling through
   std::vector<std::uint8_t> active_;
   std::vector<Vec3> chosen_p_, guess_, best_;

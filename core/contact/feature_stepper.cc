@@ -155,7 +155,9 @@ SolverReport FeatureStepper::solve(const Tick& tick, const ContactProblem& probl
   all.resting = {resting_.data(), problem.count()};
   all.groups = {groups_.data(), group_count};
   all.members = members_.data();
-  return feature_solver_.solve(all, printed(tick.parameters), tick.parameters.friction_directions, solver, p, u);
+  all.push_out = tick.parameters.overlap_relax_speed;
+  return feature_solver_.solve(all, printed(tick.parameters), tick.parameters.friction_directions,
+                               {choice_work(tick.h)}, solver, p, u);
 }
 
 }  // namespace tactus

@@ -75,20 +75,40 @@ SolverReport TimeStepper::solve(const Tick& tick, const ContactProblem& problem,
   return solver.solve(problem, tick.parameters.friction_directions, p, u, work);
 }
 
+// Each remembered point goes to the contact of its pair that is nearest to it, and to no other: given to two, the
+// impulse that held a body still would throw it.
 void TimeStepper::recall(const Tick& tick, const State& state) noexcept {
-  for (std::uint32_t i = 0; i < problem_.count(); ++i) {
-    const ProblemContact& contact = problem_.contact(i);
-    p_[i].setZero();
-    if (contact.manifold == kNone) continue;
-    const Manifold& m = tick.contacts.manifolds[contact.manifold];
-    const auto memory = load_block<StepperMemory>(state.pairs[m.pair]);
-    const float key = point_key(tick, contact);
-    float nearest = kKeyReach;
-    for (const StepperMemory::Point& point : memory.points) {
-      const float distance = std::abs(point.key - key);
-      if (point.n == 0 || distance >= nearest) continue;
-      nearest = distance;
-      p_[i] = Vec3(point.n, point.t1, point.t2);
+  for (std::uint32_t first = 0, end = 0; first < problem_.count(); first = end) {
+    const std::uint32_t manifold = problem_.contact(first).manifold;
+    p_[end++].setZero();
+    if (manifold == kNone) continue;
+    const std::uint32_t pair = tick.contacts.manifolds[manifold].pair;
+    for (; end < problem_.count(); ++end) {
+      const std::uint32_t next = problem_.contact(end).manifold;
+      if (next == kNone || tick.contacts.manifolds[next].pair != pair) break;
+      p_[end].setZero();
+    }
+    const auto memory = load_block<StepperMemory>(state.pairs[pair]);
+    if (memory.points[0].n == 0) continue;
+    std::uint32_t taker[kRemembered];
+    float distance[kRemembered];
+    std::fill_n(distance, kRemembered, kKeyReach);
+    for (std::uint32_t i = first; i < end; ++i) {
+      const float key = point_key(tick, problem_.contact(i));
+      for (std::uint32_t k = 0; k < kRemembered && memory.points[k].n != 0; ++k) {
+        const float d = std::abs(memory.points[k].key - key);
+        if (d < distance[k]) distance[k] = d, taker[k] = i;
+      }
+    }
+    for (std::uint32_t k = 0; k < kRemembered && memory.points[k].n != 0; ++k) {
+      if (!(distance[k] < kKeyReach)) continue;
+      bool nearest = true;
+      for (std::uint32_t l = 0; l < kRemembered && memory.points[l].n != 0; ++l) {
+        if (l == k || !(distance[l] < kKeyReach) || taker[l] != taker[k]) continue;
+        nearest = nearest && (distance[k] < distance[l] || (distance[k] == distance[l] && k < l));
+      }
+      const StepperMemory::Point& point = memory.points[k];
+      if (nearest) p_[taker[k]] = Vec3(point.n, point.t1, point.t2);
     }
   }
 }

@@ -81,7 +81,7 @@ class Corners {
     ContactSolver convex(*model_, scene_.limits);
     std::vector<Vec3> p(4, Vec3::Zero());
     std::vector<double> u(problem.half_size());
-    const SolverReport report = solver.solve(all, printed, 0, convex, p.data(), u.data());
+    const SolverReport report = solver.solve(all, printed, 0, {}, convex, p.data(), u.data());
     solved = report.failures == 0 && report.fallbacks == 0 && report.residual <= 1e-9;
     CHECK(report.failures == 0);
     Vec3 force = Vec3::Zero();
