@@ -90,8 +90,8 @@ class Playout {
     for (std::size_t i = 0; i < N; ++i) out[i] = value_[i] + share * (entry->value[i] - value_[i]);
     return out;
   }
-  // A hole longer than any before: what comes in it is not known. Nothing would be a pulse, which the line echoes; so the
-  // signal goes on as it was for a while, and what was lent is taken back from what comes, too slowly to be felt.
+  // A hole longer than any before: what comes in it is not known. Nothing would be a pulse, which the line echoes; so
+  // the signal goes on as it was for a while, and what was lent is taken back from what comes, too slowly to be felt.
   bool hold(Row& increment) noexcept {
     if (held_ >= kHold) return false;
     ++held_;
@@ -101,7 +101,7 @@ class Playout {
   void jump(std::int64_t at) noexcept { position_ = at - static_cast<std::int64_t>(kSamples / 2) + 1; }
 
   std::array<Entry, kSamples> entries_{};
-  static constexpr int kHold = 20;               // cycles
+  static constexpr int kHold = 20;  // cycles
   static constexpr double kSlope = 1.0 / 8, kRepay = 1.0 / 200;
   Row value_{}, slope_{}, lent_{};  // slope_: of what was played; lent_: played beyond what is known
   int held_ = 0;

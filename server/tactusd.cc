@@ -63,8 +63,8 @@ net::LoadedScene load_first_scene(const ServerConfig& config, const std::string&
   return net::load(request);
 }
 
-// Before each beat, while devices hold tools. With one processor net would keep the tick from its beat, and the tick net
-// from its work.
+// Before each beat, while devices hold tools. With one processor net would keep the tick from its beat, and the tick
+// net from its work.
 std::uint64_t tool_spin_ns(const ServerConfig& config) {
   const int wanted = config.net.haptic.spin_us;
   const bool apart = std::thread::hardware_concurrency() > 1 && config.tick.rights.cpu != -2;

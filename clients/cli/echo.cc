@@ -35,7 +35,8 @@ void schedule_like_net() {
 }  // namespace
 
 struct Echo::Impl {
-  explicit Impl(bool like_net) : echo(io, {asio::ip::address_v4::loopback(), 0}), probe(io, {asio::ip::address_v4::loopback(), 0}) {
+  explicit Impl(bool like_net)
+      : echo(io, {asio::ip::address_v4::loopback(), 0}), probe(io, {asio::ip::address_v4::loopback(), 0}) {
     probe.connect(echo.local_endpoint());
     echoing = std::thread([this, like_net] {
       if (like_net) schedule_like_net();

@@ -11,8 +11,8 @@ namespace tactus::cli {
 // gets.
 class Echo {
  public:
-  // like_net: the thread that echoes asks for what a server's net thread asks for (SCHED_FIFO 70, another processor than
-  // the last one, which the tick has); else the scheduler may put it where it likes.
+  // like_net: the thread that echoes asks for what a server's net thread asks for (SCHED_FIFO 70, another processor
+  // than the last one, which the tick has); else the scheduler may put it where it likes.
   explicit Echo(bool like_net = false);
   ~Echo();
   Echo(const Echo&) = delete;

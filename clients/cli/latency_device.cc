@@ -1,7 +1,7 @@
-// `tactus latency --device TOOL`: a DEVICE to the TOOL of the tick that used it, stage by stage, beside a bare UDP echo.
-// The phase is what a sample waited for the grid point of its tick: two clocks that know nothing of each other, not the
-// link. All else counts: a tick that wakes late, its work up to the answer, and both ways. The tool is attached and never
-// engaged, so nothing moves.
+// `tactus latency --device TOOL`: a DEVICE to the TOOL of the tick that used it, stage by stage, beside a bare UDP
+// echo. The phase is what a sample waited for the grid point of its tick: two clocks that know nothing of each other,
+// not the link. All else counts: a tick that wakes late, its work up to the answer, and both ways. The tool is attached
+// and never engaged, so nothing moves.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -128,8 +128,8 @@ int run_device_latency(const Common& common, const LatencyOptions& options) {
   const auto period = static_cast<std::int64_t>(1e9 / options.rate_hz);
   const std::int64_t start = client::now_ns(), end = start + static_cast<std::int64_t>(1e9 * options.seconds);
   std::uint64_t sample = 0;
-  // Phases wander against the server's tick, so that every wait is met; each echo has its turn between, sent by the same
-  // thread just after it woke.
+  // Phases wander against the server's tick, so that every wait is met; each echo has its turn between, sent by the
+  // same thread just after it woke.
   for (std::int64_t due = start; due < end && !interrupted(); due += period + period / 37) {
     sleep_until_ns(due);
     packet.set_sample(++sample);

@@ -52,6 +52,18 @@ void RealtimePort::answer_tools(const ToolFrame& frame) {
   });
 }
 
+void RealtimePort::rehearse_tools() {
+  const std::size_t size = tool_.ByteSizeLong();
+  if (size == 0 || size > kStatePayloadMax) return;
+  hub_.sessions.for_each([&](Session& session) {
+    bool holds = false;
+    for (std::uint32_t i = 0; i < kTools; ++i) holds = holds || hub_.tools.holds(i, session.slot());
+    if (!holds || session.framed) return;
+    tool_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
+    session.sealer.seal_datagram(out_.data(), wire::kHeaderBytes + size);
+  });
+}
+
 void RealtimePort::publish_tools(Session& session, std::uint32_t subscription, const StateSlot& slot) {
   for (std::uint32_t i = 0; i < slot.tool_count; ++i) {
     begin_tool(slot.frame.epoch, slot.frame.tick);

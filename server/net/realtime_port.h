@@ -26,6 +26,8 @@ class RealtimePort {
 
   // Answers the devices of one tick: before its state is there.
   void answer_tools(const ToolFrame& frame);
+  // What an answer takes, once without sending: code and keys are then where the processor has them at hand.
+  void rehearse_tools();
   // Datagrams that have come, up to a batch.
   void receive_batch();
   // Streams one state to every subscription that is due.

@@ -65,28 +65,29 @@ void TickPort::flush_backlog() {
 
 // Devices wait for their answers, so these go first. True: there was one.
 bool TickPort::drain_tools() {
-  std::uint64_t beat_ns = 0;
   bool any = false;
   while (const ToolFrame* frame = link_.tools.begin_read()) {
     handlers_.tools(*frame);
-    beat_ns = frame->next_beat_ns;
+    next_beat_ns_ = frame->next_beat_ns;
     any = true;
     link_.tools.release();
   }
-  if (beat_ns > 0 && spin_ns_ > 0) await_beat(beat_ns);
   return any;
 }
 
-void TickPort::await_beat(std::uint64_t beat_ns) {
+void TickPort::await_beat() {
+  const std::uint64_t beat_ns = std::exchange(next_beat_ns_, 0);
+  if (beat_ns == 0 || spin_ns_ == 0) return;
   beat_timer_.expires_at(asio::steady_timer::time_point(std::chrono::nanoseconds(beat_ns - spin_ns_)));
   beat_timer_.async_wait([this, beat_ns](asio::error_code error) {
     if (!error) stay_awake(beat_ns);
   });
 }
 
-// Awake when the answers come, a device's sample wakes no thread but its own. A tick that is later than this is told by
-// its eventfd, as ever.
+// Net that is awake when the answer comes is not woken for it: a sample wakes net and its device, as an echo does. A
+// tick that is later than this is told by its eventfd, as ever.
 void TickPort::stay_awake(std::uint64_t beat_ns) {
+  handlers_.rehearse();
   while (now_ns() < beat_ns + spin_ns_) {
     if (drain_tools()) return;
     handlers_.datagrams();
@@ -101,6 +102,7 @@ void TickPort::drain() {
     handlers_.state(*slot);
     link_.states.release();
   }
+  await_beat();
 }
 
 void TickPort::dispatch(const Notice& notice) {

@@ -23,6 +23,7 @@ class TickPort {
     std::function<void(const Notice&, const std::string&)> done;  // and what it was about, before its completion
     std::function<void(const StateSlot&)> state;
     std::function<void(const ToolFrame&)> tools;  // of the tick whose state comes next
+    std::function<void()> rehearse;               // an answer is due soon
     std::function<void()> datagrams;              // takes what has come, without waiting
   };
   using Completion = std::function<void(const Notice&)>;
@@ -58,7 +59,7 @@ class TickPort {
   void schedule_serve();
   void drain();
   bool drain_tools();
-  void await_beat(std::uint64_t beat_ns);
+  void await_beat();
   void stay_awake(std::uint64_t beat_ns);
   void dispatch(const Notice& notice);
 
@@ -67,7 +68,7 @@ class TickPort {
   TickLoop& loop_;
   asio::posix::stream_descriptor wake_;
   asio::steady_timer beat_timer_;
-  std::uint64_t spin_ns_ = 0;
+  std::uint64_t spin_ns_ = 0, next_beat_ns_ = 0;  // of an answer that may be due; 0: none
   Handlers handlers_;
   std::deque<Command> backlog_;
   struct Waiting {

@@ -130,6 +130,7 @@ TickLoop::Wake TickLoop::sleep_to_grid_point() noexcept {
   wake.deadline_ns = grid_.deadline_ns();
   const bool held = advanced_ && !tools_.rows().empty();
   sleep_until(wake.deadline_ns - (held ? std::max(options_.spin_ns, options_.tool_spin_ns) : options_.spin_ns));
+  if (held) link_.tools.fetch();
   do wake.start_ns = now_ns();
   while (wake.start_ns < wake.deadline_ns);
   wake.late = wake.start_ns - wake.deadline_ns >= grid_.period_ns();

@@ -30,9 +30,9 @@ namespace tactus {
 
 struct TickOptions {
   RightsWanted rights;
-  std::uint32_t bodies = 1024;    // the largest scene that may ever be swapped in
-  std::uint32_t contacts = 2048;  // of a slow model's step that are published
-  std::uint64_t spin_ns = 0;      // busy-wait at the end of each sleep: less jitter for more processor time
+  std::uint32_t bodies = 1024;     // the largest scene that may ever be swapped in
+  std::uint32_t contacts = 2048;   // of a slow model's step that are published
+  std::uint64_t spin_ns = 0;       // busy-wait at the end of each sleep: less jitter for more processor time
   std::uint64_t tool_spin_ns = 0;  // the same while a device holds a tool, if it is more
   std::uint64_t interleave_bare_ns =
       0;  // measurement: alternate blocks of this length with a bare loop that only sleeps. 0 = off

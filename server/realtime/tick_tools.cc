@@ -42,8 +42,8 @@ void TickLoop::apply_tools(const Wake& wake) noexcept {
   }
 }
 
-// The answer is out before the world is stepped: no device waits for that. When net is eight beats behind, the answer is
-// dropped, as the state of this tick is.
+// The answer is out before the world is stepped: no device waits for that. When net is eight beats behind, the answer
+// is dropped, as the state of this tick is.
 void TickLoop::answer_tools(const Wake& wake) noexcept {
   if (tools_.rows().empty()) return;
   ToolFrame* frame = link_.tools.begin_write();

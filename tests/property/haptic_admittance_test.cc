@@ -105,9 +105,10 @@ TEST_CASE("haptic_admittance: beside lcp and st at 100 Hz: a wall as stiff as th
         for (std::uint64_t seed = 1; seed <= 3; ++seed) {
           CAPTURE(seed);
           const Felt felt = test::press_admittance({delay, 0, 0}, movable, seed, kind);
-          MESSAGE(std::string(to_string(kind)) << ", " << delay << " ms, " << (movable ? "block" : "floor") << ": depth "
-                                               << 1e3 * felt.depth << " mm, hand " << felt.force << " N, contact "
-                                               << felt.contact << " N, given out " << 1e3 * felt.given_out << " mJ");
+          MESSAGE(std::string(to_string(kind))
+                  << ", " << delay << " ms, " << (movable ? "block" : "floor") << ": depth " << 1e3 * felt.depth
+                  << " mm, hand " << felt.force << " N, contact " << felt.contact << " N, given out "
+                  << 1e3 * felt.given_out << " mJ");
           CHECK(felt.engaged);
           CHECK_FALSE(felt.rings);
           CHECK(felt.given_out < 1e-3);

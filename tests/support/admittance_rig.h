@@ -113,7 +113,8 @@ struct Felt {
 // What the adopted step of a slow model says of the contacts on a body: their normal forces.
 inline double force_on(const SlowTicker& slow, BodyIndex body) {
   double sum = 0;
-  for (const ContactRow& row : slow.contacts()) sum += row.body_a == body || row.body_b == body ? std::abs(row.value[8]) : 0;
+  for (const ContactRow& row : slow.contacts())
+    sum += row.body_a == body || row.body_b == body ? std::abs(row.value[8]) : 0;
   return sum;
 }
 

@@ -104,7 +104,9 @@ struct Saving {
   HapticResult result;
 };
 
-inline Saving deadband_run(haptic::Mode mode, double share, int delay, std::uint64_t seed) {
+// watchdog: of both sides, beside the link's delay [cycles]; heartbeats follow from it.
+inline Saving deadband_run(haptic::Mode mode, double share, int delay, std::uint64_t seed,
+                           std::uint32_t watchdog = 100) {
   Random random(seed * 7919 + 17);
   BallOnFloor ball(0.005);
   World world = ball.scene.world();
@@ -113,9 +115,9 @@ inline Saving deadband_run(haptic::Mode mode, double share, int delay, std::uint
   o.hand = random_hand(random, seed, end);
   o.mechanism.coulomb = 0.05;
   o.deadband = o.loop.deadband = share;
-  o.tool.predict_ticks = wire::DeadbandOptions{}.heartbeat;
-  o.loop.watchdog_s = 0.1 + 2e-3 * delay;
-  o.tool.watchdog_ticks = static_cast<std::uint32_t>(100 + 2 * delay);
+  o.heartbeat = o.tool.predict_ticks = wire::heartbeat_for(watchdog);
+  o.tool.watchdog_ticks = watchdog + 2 * static_cast<std::uint32_t>(delay);
+  o.loop.watchdog_s = 1e-3 * o.tool.watchdog_ticks;
   o.up = o.down = {delay, 0, 0, 5, -1};
   HapticRig rig(world, o);
   Meter meter;

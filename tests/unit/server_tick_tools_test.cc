@@ -84,7 +84,8 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("server_tick_tools: a device's answer is handed over before the step, and is that of the state that follows") {
+TEST_CASE(
+    "server_tick_tools: a device's answer is handed over before the step, and is that of the state that follows") {
   Bench bench;
   bench.attach();
   std::uint64_t drained = 0;  // of all ticks, until each step began [ns]
