@@ -117,6 +117,7 @@ void TickLoop::tick(bool granted, bool may_move) noexcept {
     step_world(wake);
   }
   publish(wake);
+  if (advanced_) tools_.look(*world_);
   account(wake);
 }
 

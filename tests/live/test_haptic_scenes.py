@@ -9,7 +9,8 @@ import tactus
 from conftest import REPOSITORY, SCENE, eventually, require_program
 from test_haptic_wire import LOST, Odd, attach, force
 
-ENGAGED, RAMP_OUT, GAINS_LIMITED, SLOW = 1, 4, 128, 1024
+REFUSED = "no time-domain passivity"
+ENGAGED, RAMP_OUT, SLOW = 1, 4, 1024
 ARM = (REPOSITORY / "config" / "scenes" / "arm7.toml").read_text().replace("../robots", str(REPOSITORY / "config" / "robots"))
 DUST = '\n[[body]]\nname = "dust"\nposition_m = [0, 50, 100]\nmass_kg = 1e-303\ninertia_kg_m2 = [1, 1, 1]\nforce_limit_n = 1e9\n' \
        '[[body.shape]]\nkind = "box"\nsize_m = [0.1, 0.2, 0.4]\n'  # fmt: skip
@@ -70,18 +71,17 @@ def arm(make_server):
     return make_server(scene=ARM).start()
 
 
-@pytest.mark.parametrize("mode", ["local", "direct", "wave"])
-def test_a_robots_link_is_pulled_in_every_mode_and_its_drives_pull_back_on_the_hand(arm, mode):
-    """At rest the hand's pull is the coupling's on the link: the drives are what answers it. The gains are what the arm bears there."""
+@pytest.mark.parametrize("mode", ["direct", "wave"])
+def test_a_robots_link_is_pulled_and_its_drives_pull_back_on_the_hand(arm, mode):
+    """At rest the hand's pull is the coupling's on the link: the drives are what answers it. Planes know no joints: not of `local`."""
     with arm.connect(name="looker") as looker:
         link = next(body.id for body in looker.scene.bodies.values() if body.name == "arm/flange")
         looker.subscribe(["arm/flange"], tools=True)
         felt, said = press(arm, "--tool", "arm/flange", "--mode", mode, "--depth", "0.03", enough=lambda felt, _: felt["force_n"] > 1)
         assert felt["mode"] == mode, said
         assert felt["tool_force_n"] > 1 and felt["given_j"] <= felt["taken_j"] + 1e-3
-        if mode == "direct":  # waves carry the weight of the line, planes the hand's own: there the spring's force is the tool's alone
-            assert math.isclose(felt["force_n"], felt["tool_force_n"], rel_tol=0.1, abs_tol=0.1), felt
-        assert any(packet.body_id == link and packet.bits & GAINS_LIMITED for packet in looker.tools().values())
+        assert math.isclose(felt["force_n"], felt["tool_force_n"], rel_tol=0.1, abs_tol=0.1), felt
+        assert any(packet.body_id == link for packet in looker.tools().values())
 
 
 @pytest.fixture
@@ -101,14 +101,13 @@ def test_beside_a_slow_model_the_floor_is_felt_as_the_tool_feels_it(slow, device
 
 
 @pytest.mark.parametrize("one_way_us, granted", [(500, True), (4000, False)])
-def test_time_domain_passivity_is_granted_within_its_limits_and_feels_as_stiff_as_without_delay(make_server, tmp_path, one_way_us, granted):
-    """Gains by age bear 0.9 * 0.8 (b + B) / (T/2 + age): with 8 ms of round trip 460 N/m, with what passivity keeps up to 1440."""
+def test_time_domain_passivity_is_granted_within_its_limits_and_told_beyond(make_server, tmp_path, one_way_us, granted):
+    """Within them the hand feels full gains; beyond, gains by age. A machine that misses cycles makes a link slower than it was granted: then again."""
     config = tmp_path / "link.toml"
     config.write_text(f"[link.up]\ndelay_us = {one_way_us}\n[link.down]\ndelay_us = {one_way_us}\n")
     server = make_server("--config", config).start()
-    refused = "no time-domain passivity"
+    least = 600 if granted else 100
     flags = ["--tool", "ball", "--mode", "direct", "--passivity", "--depth", "0.01"]
-    felt, said = press(server, *flags, attempts=6, enough=lambda felt, said: felt["force_n"] > 0.5 and (not granted or refused not in said))
-    assert (refused not in said) == granted, said
+    felt, said = press(server, *flags, attempts=6, enough=lambda felt, said: felt["stiffness_n_per_m"] > least and (REFUSED not in said or not granted))
+    assert (REFUSED not in said) == granted, said
     assert felt["given_j"] <= felt["taken_j"] + 1e-3
-    assert felt["stiffness_n_per_m"] > (600 if granted else 100)

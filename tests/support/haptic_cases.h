@@ -99,10 +99,10 @@ struct SlowPress {
   bool engaged = false;
 };
 
-// Down by 20 mm in half a second onto a floor 5 mm below; means over 0.1 s, 0.5 s later. slow_ticks: of a step of the
-// model, beside the tick; 0: at the tick.
+// Down by 20 mm in half a second onto a floor 5 mm below; means over 0.1 s, `later` [ticks] after it stopped.
+// slow_ticks: of a step of the model, beside the tick; 0: at the tick.
 inline SlowPress slow_press(haptic::Mode mode, ContactModelKind kind = ContactModelKind::penalty,
-                            std::uint32_t slow_ticks = 0) {
+                            std::uint32_t slow_ticks = 0, int later = 500) {
   BallOnFloor ball;
   if (slow_ticks == 0) ball.scene.model->contact_model = kind;
   World world = ball.scene.world();
@@ -117,7 +117,7 @@ inline SlowPress slow_press(haptic::Mode mode, ContactModelKind kind = ContactMo
   o.hand.wants = [](double t) { return down_by(0.02 * std::clamp((t - 0.3) / 0.5, 0.0, 1.0)); };
   HapticRig rig(world, o);
   if (slow_ticks > 0) rig.slow = &slow;
-  rig.run(1300);
+  rig.run(800 + later);
   SlowPress out;
   constexpr int kTicks = 100;
   for (int k = 0; k < kTicks; ++k) {

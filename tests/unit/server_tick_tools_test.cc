@@ -1,11 +1,13 @@
 // What a device waits for leaves the tick before the world is stepped; the state that follows says the same.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/scene/scene.h"
 #include "server/realtime/clock.h"
 #include "server/realtime/tick_loop.h"
+#include "tests/support/scenes.h"
 
 using namespace tactus;
 
@@ -138,4 +140,53 @@ TEST_CASE("server_tick_tools: without a tool there is no answer; a net that is b
   bench.tick();
   REQUIRE(bench.link.tools.begin_read() != nullptr);
   CHECK(bench.link.tools.begin_read()->tick == 22);
+}
+
+TEST_CASE("server_tick_tools: planes that are looked for after a step are those of the next tick, to the bit") {
+  struct Half {
+    test::Scene scene;
+    std::unique_ptr<World> world;
+    ToolDesk desk;
+    Half() {
+      scene.add_floor();
+      scene.add(make_box(Vec3::Constant(0.02)), 0.3, test::at(0.05, 0, 0.02));
+      ToolSettings settings;
+      settings.body = scene.add(make_sphere(0.01), 0.05, test::at(0, 0, 0.012), {Vec3::Zero(), Vec3(0.3, 0, -0.1)});
+      settings.mode = ToolMode::direct;
+      settings.gains = {300, 1, 0.1, 1e-4};
+      world.reset(new World(scene.world()));  // it can be neither copied nor moved
+      desk.attach(0, settings, 0.05);
+    }
+    void tick(std::uint64_t sample) {
+      DeviceRow row;
+      row.grip = sample > 100 ? 2 : 1;
+      row.sample = sample;
+      row.bits = kDeviceAnchored;
+      row.pose = {0.03, 0, 0.008, 1, 0, 0, 0};
+      desk.take(row, world->state().tick, world->model().step);
+      desk.apply(*world, 0);
+      world->step();
+    }
+  } ahead, within;
+  std::uint32_t most = 0;
+  for (std::uint64_t k = 1; k <= 200; ++k) {
+    ahead.tick(k);
+    within.tick(k);
+    if (k == 100) {  // what was found before a jump is of no use after it
+      ahead.desk.look(*ahead.world);
+      ahead.world->reset();
+      ahead.desk.drop_all();
+      within.world->reset();
+      within.desk.drop_all();
+    } else {
+      ahead.desk.look(*ahead.world);
+    }
+    if (k == 100) continue;
+    const ToolRow &a = ahead.desk.rows()[0], &b = within.desk.rows()[0];
+    REQUIRE(a.plane_count == b.plane_count);
+    most = std::max(most, a.plane_count);
+    for (std::uint32_t i = 0; i < a.plane_count; ++i) CHECK(a.planes[i].p_W == b.planes[i].p_W);
+    CHECK(ahead.world->hash() == within.world->hash());
+  }
+  CHECK(most >= 2);  // floor and box
 }
