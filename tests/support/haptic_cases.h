@@ -54,8 +54,8 @@ inline Cut cut_at_full_push(haptic::Mode mode, std::uint64_t seed) {
   return out;
 }
 
-// A ball on a joint that slides along z, 50 mm up.
-inline BodyIndex add_slider(Model& model, double mass) {
+// A ball of 5 mm on a joint that slides along z.
+inline BodyIndex add_slider(Model& model, double mass, double height = 0.05) {
   add_robot(model, "slider");
   const BodyIndex ball = add_link(model, mass, 1e-5 * Mat3::Identity());
   ShapeInstance shape;
@@ -64,7 +64,7 @@ inline BodyIndex add_slider(Model& model, double mass) {
   model.bodies[ball].first_shape = static_cast<std::uint32_t>(model.shapes.size());
   model.bodies[ball].shape_count = 1;
   model.shapes.push_back(shape);
-  add_joint(model, JointKind::prismatic, kNone, ball, at(0, 0, 0.05));
+  add_joint(model, JointKind::prismatic, kNone, ball, at(0, 0, height));
   return ball;
 }
 
@@ -102,7 +102,7 @@ struct SlowPress {
 // Down by 20 mm in half a second onto a floor 5 mm below; means over 0.1 s, `later` [ticks] after it stopped.
 // slow_ticks: of a step of the model, beside the tick; 0: at the tick.
 inline SlowPress slow_press(haptic::Mode mode, ContactModelKind kind = ContactModelKind::penalty,
-                            std::uint32_t slow_ticks = 0, int later = 500) {
+                            std::uint32_t slow_ticks = 0) {
   BallOnFloor ball;
   if (slow_ticks == 0) ball.scene.model->contact_model = kind;
   World world = ball.scene.world();
@@ -117,7 +117,7 @@ inline SlowPress slow_press(haptic::Mode mode, ContactModelKind kind = ContactMo
   o.hand.wants = [](double t) { return down_by(0.02 * std::clamp((t - 0.3) / 0.5, 0.0, 1.0)); };
   HapticRig rig(world, o);
   if (slow_ticks > 0) rig.slow = &slow;
-  rig.run(800 + later);
+  rig.run(1300);
   SlowPress out;
   constexpr int kTicks = 100;
   for (int k = 0; k < kTicks; ++k) {
