@@ -274,9 +274,9 @@ TEST_CASE("haptic_links: an arm that froze is let go at once, and no grip takes 
 }
 
 // Contacts look each millisecond: at 20 m/s the ball of 5 mm is beyond the sheet within one tick.
-TEST_CASE("haptic_links: a link in the hand that is thrown at a 1 mm sheet at 2 to 20 m/s stops at it, in every mode") {
+TEST_CASE("haptic_links: a link in the hand that is thrown at a 1 mm sheet at 5 to 20 m/s stops at it, in every mode") {
   for (const haptic::Mode mode : kModes) {
-    for (const double speed : {2.0, 5.0, 10.0, 20.0}) {
+    for (const double speed : {5.0, 10.0, 20.0}) {
       CAPTURE(std::string(haptic::mode_name(mode)));
       CAPTURE(speed);
       test::Scene scene;
