@@ -175,33 +175,38 @@ void ToolPlanes::find(const World& world, BodyIndex tool, const Pose& X_BT, doub
   add_meshes(world, tool, X_WT);
 }
 
-bool ToolPlanes::sweep(const World& world, BodyIndex tool, const SpatialForce& F_Bcm_W, double slack) noexcept {
+bool ToolPlanes::sweep(World& world, BodyIndex tool, const SpatialForce& F_Bcm_W, double slack) noexcept {
   constexpr int kSweeps = 12;
+  using Vec6 = Eigen::Matrix<double, 6, 1>;  // linear, then angular
   const Model& model = world.model();
   const State& state = world.state();
   const Body& body = model.bodies[tool];
   push_count_ = 0;
-  if (body.mode != BodyMode::free || count_ == 0) return false;
+  if (!takes_wrenches(body.mode) || count_ == 0) return false;
   const double h = model.step;
-  const Vec3 p_Bcm = state.p_WBcm(tool);
-  const Mat3 R = state.q_WB(tool).toRotationMatrix(), inv_I = R * body.inv_I_BBcm * R.transpose();
-  Vec3 v = state.v_WBcm(tool) + h * body.inv_mass * F_Bcm_W.force;
-  if (body.gravity_scale != 0) v += h * body.gravity_scale * world.parameters().gravity_W;
-  Vec3 w = state.w_WB(tool) + h * (inv_I * F_Bcm_W.torque);
+  const Pose X_WB = body_pose(model, state, tool);
+  const Vec3 p_Bcm = X_WB * body.p_BBcm;
+  Eigen::Matrix<double, 6, 6> response;
+  if (!world.mobility(tool, p_Bcm, response)) return false;
+  const SpatialVelocity V_WB = body_velocity(model, state, tool);
+  const auto six = [](const Vec3& linear, const Vec3& angular) { return (Vec6() << linear, angular).finished(); };
+  Vec6 V = six(V_WB.v + V_WB.w.cross(p_Bcm - X_WB.p), V_WB.w);
+  V.noalias() += h * (response * six(F_Bcm_W.force, F_Bcm_W.torque));
+  if (body.mode == BodyMode::free) V.head<3>() += h * body.gravity_scale * world.parameters().gravity_W;
   std::array<double, kToolPlanes> impulses{};
   bool any = false;
   for (int pass = 0; pass < kSweeps; ++pass) {
     for (std::uint32_t i = 0; i < count_; ++i) {
       const ToolPlane& plane = planes_[i];
-      const Vec3 r = plane.p_W - p_Bcm, x = r.cross(plane.nhat_W);
-      const double approach = plane.nhat_W.dot(v + w.cross(r) - plane.v_W);
+      const Vec6 along = six(plane.nhat_W, (plane.p_W - p_Bcm).cross(plane.nhat_W));
+      const Vec6 answer = response * along;
+      const double bears = along.dot(answer);  // 0: joints hold it against this plane
+      if (!(bears > 0)) continue;
+      const double approach = along.dot(V) - plane.nhat_W.dot(plane.v_W);
       const double allowed = -(std::max(plane.gap, 0.0) + slack) / h;
       const double old = impulses[i];
-      const double response = body.inv_mass + x.dot(inv_I * x);
-      impulses[i] = std::max(0.0, old + (allowed - approach) / response);
-      const double j = impulses[i] - old;
-      v += j * body.inv_mass * plane.nhat_W;
-      w += inv_I * (j * x);
+      impulses[i] = std::max(0.0, old + (allowed - approach) / bears);
+      V += (impulses[i] - old) * answer;
       any = any || impulses[i] > 0;
     }
   }

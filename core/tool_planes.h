@@ -39,9 +39,10 @@ class ToolPlanes {
     SpatialForce F_Bcm_W;
   };
   // The swept test: forces for this tick, on the tool and back on what it meets, that let it come no deeper than
-  // `slack` within the tick, given what else will act on it. Free bodies only; none: it is slow enough. pushes()[0] is
-  // the tool's.
-  bool sweep(const World& world, BodyIndex tool, const SpatialForce& F_Bcm_W, double slack) noexcept;
+  // `slack` within the tick, given what else will act on it: of a free body all, of a robot's link the wrench alone,
+  // for what joints and drives do within a tick is less than `slack`. None: it is slow enough. pushes()[0] is the
+  // tool's. Between steps, with World::mobility().
+  bool sweep(World& world, BodyIndex tool, const SpatialForce& F_Bcm_W, double slack) noexcept;
   [[nodiscard]] std::span<const Push> pushes() const noexcept { return {pushes_.data(), push_count_}; }
 
  private:

@@ -46,11 +46,17 @@ class Playout {
     if (!started_) return false;
     const std::int64_t wanted = static_cast<std::int64_t>(now) - age_max_;
     const std::int64_t to = std::min(wanted, newest_);
-    if (to <= position_) return false;
+    if (to <= position_) return wanted > newest_ && hold(increment);
     const Row before = value_;
     value_ = at(to);
+    for (std::size_t i = 0; i < N; ++i) {
+      const double due = value_[i] - before[i], repaid = kRepay * lent_[i];
+      slope_[i] += kSlope * (due / static_cast<double>(to - position_) - slope_[i]);
+      lent_[i] -= repaid;
+      increment[i] = due - repaid;
+    }
     position_ = to;
-    for (std::size_t i = 0; i < N; ++i) increment[i] = value_[i] - before[i];
+    held_ = 0;
     return true;
   }
   // Cycles from sending to playing, less the least seen: what the buffer adds.
@@ -84,10 +90,21 @@ class Playout {
     for (std::size_t i = 0; i < N; ++i) out[i] = value_[i] + share * (entry->value[i] - value_[i]);
     return out;
   }
+  // A hole longer than any before: what comes in it is not known. Nothing would be a pulse, which the line echoes; so
+  // the signal goes on as it was for a while, and what was lent is taken back from what comes, too slowly to be felt.
+  bool hold(Row& increment) noexcept {
+    if (held_ >= kHold) return false;
+    ++held_;
+    for (std::size_t i = 0; i < N; ++i) increment[i] = slope_[i], lent_[i] += slope_[i];
+    return true;
+  }
   void jump(std::int64_t at) noexcept { position_ = at - static_cast<std::int64_t>(kSamples / 2) + 1; }
 
   std::array<Entry, kSamples> entries_{};
-  Row value_{};
+  static constexpr int kHold = 20;  // cycles
+  static constexpr double kSlope = 1.0 / 8, kRepay = 1.0 / 200;
+  Row value_{}, slope_{}, lent_{};  // slope_: of what was played; lent_: played beyond what is known
+  int held_ = 0;
   std::int64_t position_ = 0, newest_ = 0, age_max_ = 0, age_min_ = 0;
   bool started_ = false;
 };

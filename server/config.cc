@@ -124,6 +124,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"haptic.watchdog_s", &n.haptic.watchdog_s, 0.002, 0.2},
       {"haptic.ramp_s", &n.haptic.ramp_s, 0.005, 0.05},
       {"haptic.reach_m", &n.haptic.reach_m, 0.001, 1},
+      {"haptic.spin_us", &n.haptic.spin_us, -1, 500},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };

@@ -63,11 +63,21 @@ net::LoadedScene load_first_scene(const ServerConfig& config, const std::string&
   return net::load(request);
 }
 
-void say_rights(const TickLoop& loop, int net_priority) {
+// Before each beat, while devices hold tools. With one processor net would keep the tick from its beat, and the tick
+// net from its work.
+std::uint64_t tool_spin_ns(const ServerConfig& config) {
+  const int wanted = config.net.haptic.spin_us;
+  const bool apart = std::thread::hardware_concurrency() > 1 && config.tick.rights.cpu != -2;
+  const int us = wanted >= 0 ? wanted : apart ? net::HapticOptions::kSpinUs : 0;
+  return 1000 * static_cast<std::uint64_t>(us);
+}
+
+// True: the net thread, which calls this, has another processor than the tick.
+bool say_rights(const TickLoop& loop, int net_priority) {
   const std::uint64_t give_up = now_ns() + 5'000'000'000u;
   while (loop.rights() == nullptr && now_ns() < give_up) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const Rights* rights = loop.rights();
-  if (rights == nullptr) return;
+  if (rights == nullptr) return false;
   const Rights helper = ask_for_helper_rights(net_priority, rights->cpu);
   for (const Rights* r : {rights, &helper}) {
     for (std::size_t i = 0; i < r->count; ++i) {
@@ -76,6 +86,7 @@ void say_rights(const TickLoop& loop, int net_priority) {
   }
   if (!rights->all_granted)
     spdlog::warn("running without all real-time rights: ticks may be late; each late tick is counted");
+  return helper.apart;
 }
 
 void say_rates(const ServerConfig& config, const World& world) {
@@ -201,6 +212,7 @@ int serve(ServerConfig config) {
   TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
   if (player) link.play = std::make_unique<PlayFeed>(config.tick.bodies, config.published_contacts);
   const std::unique_ptr<record::Recorder> recorder = make_recorder(config, link);
+  config.tick.tool_spin_ns = tool_spin_ns(config);
   TickLoop loop(config.tick, link, std::move(scene.world), epoch);
   SolverThread* const solvers[] = {scene.solver.get(), scene.shadow.get()};
   loop.set_solvers(std::move(scene.solver), std::move(scene.shadow));
@@ -214,7 +226,7 @@ int serve(ServerConfig config) {
     throw InputError("the recorder's threads could not be created: see ulimit -u and -v");
   server.begin(world, scene.name, epoch, std::move(scene.blank), scene.source);
   if (!loop.start()) throw InputError("the tick thread could not be created: see ulimit -u and -v");
-  say_rights(loop, config.tick.lockstep ? 0 : config.net.priority);
+  if (say_rights(loop, config.tick.lockstep ? 0 : config.net.priority)) server.set_spin(config.tick.tool_spin_ns);
   const int cpu = loop.rights() == nullptr ? -1 : loop.rights()->cpu;
   for (SolverThread* solver : solvers) {
     if (solver != nullptr && !solver->start(cpu))

@@ -1,5 +1,8 @@
 #include "clients/cli/echo.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -12,10 +15,33 @@ namespace tactus::cli {
 
 using asio::ip::udp;
 
+namespace {
+
+// What the server's defaults give its net thread; without the right to it, normal scheduling, as the server then has.
+void schedule_like_net() {
+  constexpr int kNetPriority = 70;
+  sched_param parameter{};
+  parameter.sched_priority = kNetPriority;
+  pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter);
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+  int last = CPU_SETSIZE - 1;
+  while (!CPU_ISSET(last, &allowed)) --last;
+  CPU_CLR(last, &allowed);
+  pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+}
+
+}  // namespace
+
 struct Echo::Impl {
-  Impl() : echo(io, {asio::ip::address_v4::loopback(), 0}), probe(io, {asio::ip::address_v4::loopback(), 0}) {
+  explicit Impl(bool like_net)
+      : echo(io, {asio::ip::address_v4::loopback(), 0}), probe(io, {asio::ip::address_v4::loopback(), 0}) {
     probe.connect(echo.local_endpoint());
-    echoing = std::thread([this] { echo_back(); });
+    echoing = std::thread([this, like_net] {
+      if (like_net) schedule_like_net();
+      echo_back();
+    });
     receiving = std::thread([this] { receive(); });
   }
   void echo_back() {
@@ -51,7 +77,7 @@ struct Echo::Impl {
   std::atomic<std::uint64_t> received{0};
 };
 
-Echo::Echo() : impl_(std::make_unique<Impl>()) {}
+Echo::Echo(bool like_net) : impl_(std::make_unique<Impl>(like_net)) {}
 
 Echo::~Echo() {
   stop();

@@ -11,7 +11,9 @@ namespace tactus::cli {
 // gets.
 class Echo {
  public:
-  Echo();
+  // like_net: the thread that echoes asks for what a server's net thread asks for (SCHED_FIFO 70, another processor
+  // than the last one, which the tick has); else the scheduler may put it where it likes.
+  explicit Echo(bool like_net = false);
   ~Echo();
   Echo(const Echo&) = delete;
   Echo& operator=(const Echo&) = delete;

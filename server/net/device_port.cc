@@ -33,25 +33,52 @@ void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::
   if (!hub_.tick.push_wrench({&command, 1})) refuse_command(session, sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
 }
 
-void RealtimePort::publish_own_tools(Session& session, const StateSlot& slot) {
-  if (!slot.frame.advanced) return;
-  for (std::uint32_t i = 0; i < slot.tool_count; ++i) {
-    const ToolRow& row = slot.tools[i];
-    if (!hub_.tools.holds(row.tool, session.slot())) continue;
-    auto& band = hub_.tools.at(row.tool).band;
-    if (!band || is_due(*band, row)) send_tool(session, 0, slot, row);
-  }
+void RealtimePort::answer_tools(const ToolFrame& frame) {
+  if (frame.epoch != hub_.scene.epoch) return;  // of a scene that net has already left
+  const std::uint64_t now = now_ns();
+  hub_.sessions.for_each([&](Session& session) {
+    if (!(session.framed || session.is_heard(now))) return;
+    for (std::uint32_t i = 0; i < frame.tool_count; ++i) {
+      const ToolRow& row = frame.tools[i];
+      if (!hub_.tools.holds(row.tool, session.slot())) continue;
+      auto& band = hub_.tools.at(row.tool).band;
+      if (band && !is_due(*band, row)) continue;
+      begin_tool(frame.epoch, frame.tick);
+      tool_.set_late_us(1e-3f * static_cast<float>(frame.late_ns));
+      tool_.set_tick_us(1e-3f * static_cast<float>(frame.handed_ns - frame.start_ns));
+      tool_.set_net_us(1e-3f * static_cast<float>(tool_.send_ns() - frame.handed_ns));
+      send_tool(session, 0, row);
+    }
+  });
+}
+
+void RealtimePort::rehearse_tools() {
+  const std::size_t size = tool_.ByteSizeLong();
+  if (size == 0 || size > kStatePayloadMax) return;
+  hub_.sessions.for_each([&](Session& session) {
+    bool holds = false;
+    for (std::uint32_t i = 0; i < kTools; ++i) holds = holds || hub_.tools.holds(i, session.slot());
+    if (!holds || session.framed) return;
+    tool_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
+    session.sealer.seal_datagram(out_.data(), wire::kHeaderBytes + size);
+  });
 }
 
 void RealtimePort::publish_tools(Session& session, std::uint32_t subscription, const StateSlot& slot) {
-  for (std::uint32_t i = 0; i < slot.tool_count; ++i) send_tool(session, subscription, slot, slot.tools[i]);
+  for (std::uint32_t i = 0; i < slot.tool_count; ++i) {
+    begin_tool(slot.frame.epoch, slot.frame.tick);
+    send_tool(session, subscription, slot.tools[i]);
+  }
 }
 
-void RealtimePort::send_tool(Session& session, std::uint32_t subscription, const StateSlot& slot, const ToolRow& row) {
+void RealtimePort::begin_tool(std::uint32_t epoch, std::uint64_t tick) {
   tool_.Clear();
-  tool_.set_scene_epoch(slot.frame.epoch);
-  tool_.set_tick(slot.frame.tick);
+  tool_.set_scene_epoch(epoch);
+  tool_.set_tick(tick);
   tool_.set_send_ns(now_ns());
+}
+
+void RealtimePort::send_tool(Session& session, std::uint32_t subscription, const ToolRow& row) {
   tool_.set_subscription(subscription);
   fill(row, tool_);
   if (const auto& band = hub_.tools[row.tool].band) {

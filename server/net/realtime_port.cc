@@ -348,7 +348,6 @@ void RealtimePort::publish(const StateSlot& slot) {
   const std::uint64_t now = now_ns();
   hub_.sessions.for_each([&](Session& session) {
     if (!(session.framed || session.is_heard(now))) return;
-    publish_own_tools(session, slot);
     if (session.subscriptions.empty()) return;
     bool muted = false, forced = (f.status_bits & kStatusFault) != 0;  // the last one, whatever was asked for
     for (const Answer& answer : answers_) {

@@ -24,6 +24,12 @@ class RealtimePort {
   void stop();
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
+  // Answers the devices of one tick: before its state is there.
+  void answer_tools(const ToolFrame& frame);
+  // What an answer takes, once without sending: code and keys are then where the processor has them at hand.
+  void rehearse_tools();
+  // Datagrams that have come, up to a batch.
+  void receive_batch();
   // Streams one state to every subscription that is due.
   void publish(const StateSlot& slot);
   // Lockstep: states before `until` are not sent to this client; that of `until` goes to all its subscriptions.
@@ -51,7 +57,6 @@ class RealtimePort {
     bool mute_before;
   };
   void receive();
-  void receive_batch();
   void handle(std::size_t length, std::uint64_t now);
   // An authentic datagram, once it has passed the client's link.
   void take(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
@@ -70,9 +75,9 @@ class RealtimePort {
   void handle_device(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload,
                      std::uint64_t now);
   [[nodiscard]] v1::VerdictCode check_rights(const Session& session, std::uint64_t now);
-  void publish_own_tools(Session& session, const StateSlot& slot);
   void publish_tools(Session& session, std::uint32_t subscription, const StateSlot& slot);
-  void send_tool(Session& session, std::uint32_t subscription, const StateSlot& slot, const ToolRow& row);
+  void send_tool(Session& session, std::uint32_t subscription, const ToolRow& row);
+  void begin_tool(std::uint32_t epoch, std::uint64_t tick);
   void refuse_command(Session& session, std::uint64_t sequence, Refusal refusal);
   void refuse_grant(Session& session, std::uint64_t sequence, v1::VerdictCode problem);
   void give_verdict(Session& session, const VerdictRecord& verdict);

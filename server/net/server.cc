@@ -82,6 +82,9 @@ void NetServer::start(bool lockstep) {
     realtime_.publish(slot);
     record_.published(slot.frame);
   };
+  handlers.tools = [this](const ToolFrame& frame) { realtime_.answer_tools(frame); };
+  handlers.rehearse = [this] { realtime_.rehearse_tools(); };
+  handlers.datagrams = [this] { realtime_.receive_batch(); };
   handlers.done = [this](const Notice& notice, const std::string& about) { record_.done(notice, about); };
   hub_.tick.start(std::move(handlers));
   if (lockstep) hub_.tick.take_world();

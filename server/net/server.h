@@ -30,6 +30,9 @@ class NetServer {
   // tick.
   void begin(const World& world, const std::string& name, std::uint32_t epoch, State blank,
              const SceneSource& source = {});
+  // While devices hold tools the net thread is awake around each beat, from so long before it [ns]. Only where it has a
+  // processor of its own.
+  void set_spin(std::uint64_t spin_ns) { hub_.tick.set_spin(spin_ns); }
   // Serves, once the loop has started.
   void start(bool lockstep);
   // Tells the clients why, lets the queues empty, and stops the io_context.

@@ -3,14 +3,16 @@
 #include <unistd.h>
 #include <asio/post.hpp>
 
+#include <chrono>
 #include <utility>
 
 #include "core/check.h"
+#include "server/realtime/clock.h"
 
 namespace tactus::net {
 
 TickPort::TickPort(asio::io_context& io, TickLink& link, TickLoop& loop)
-    : io_(io), link_(link), loop_(loop), wake_(io, dup(link.wake_fd)) {}
+    : io_(io), link_(link), loop_(loop), wake_(io, dup(link.wake_fd)), beat_timer_(io) {}
 
 void TickPort::start(Handlers handlers) {
   handlers_ = std::move(handlers);
@@ -20,6 +22,7 @@ void TickPort::start(Handlers handlers) {
 void TickPort::stop() {
   asio::error_code ignored;
   wake_.close(ignored);
+  beat_timer_.cancel();
 }
 
 void TickPort::wait() {
@@ -60,13 +63,46 @@ void TickPort::flush_backlog() {
   while (!backlog_.empty() && link_.commands.push(backlog_.front())) backlog_.pop_front();
 }
 
+// Devices wait for their answers, so these go first. True: there was one.
+bool TickPort::drain_tools() {
+  bool any = false;
+  while (const ToolFrame* frame = link_.tools.begin_read()) {
+    handlers_.tools(*frame);
+    next_beat_ns_ = frame->next_beat_ns;
+    any = true;
+    link_.tools.release();
+  }
+  return any;
+}
+
+void TickPort::await_beat() {
+  const std::uint64_t beat_ns = std::exchange(next_beat_ns_, 0);
+  if (beat_ns == 0 || spin_ns_ == 0) return;
+  beat_timer_.expires_at(asio::steady_timer::time_point(std::chrono::nanoseconds(beat_ns - spin_ns_)));
+  beat_timer_.async_wait([this, beat_ns](asio::error_code error) {
+    if (!error) stay_awake(beat_ns);
+  });
+}
+
+// Net that is awake when the answer comes is not woken for it: a sample wakes net and its device, as an echo does. A
+// tick that is later than this is told by its eventfd, as ever.
+void TickPort::stay_awake(std::uint64_t beat_ns) {
+  handlers_.rehearse();
+  while (now_ns() < beat_ns + spin_ns_) {
+    if (drain_tools()) return;
+    handlers_.datagrams();
+  }
+}
+
 void TickPort::drain() {
+  drain_tools();
   Notice notice;
   while (link_.notices.pop(notice)) dispatch(notice);
   while (const StateSlot* slot = link_.states.begin_read()) {
     handlers_.state(*slot);
     link_.states.release();
   }
+  await_beat();
 }
 
 void TickPort::dispatch(const Notice& notice) {

@@ -4,6 +4,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
 
 #include <deque>
 #include <functional>
@@ -21,12 +22,17 @@ class TickPort {
     std::function<void(const Notice&)> verdict, event;            // event: channel_expired, body_frozen, fault
     std::function<void(const Notice&, const std::string&)> done;  // and what it was about, before its completion
     std::function<void(const StateSlot&)> state;
+    std::function<void(const ToolFrame&)> tools;  // of the tick whose state comes next
+    std::function<void()> rehearse;               // an answer is due soon
+    std::function<void()> datagrams;              // takes what has come, without waiting
   };
   using Completion = std::function<void(const Notice&)>;
 
   TickPort(asio::io_context& io, TickLink& link, TickLoop& loop);
   void start(Handlers handlers);
   void stop();
+  // While devices hold tools this thread is awake around each beat, from so long before it [ns]; 0: never.
+  void set_spin(std::uint64_t spin_ns) { spin_ns_ = spin_ns; }
 
   // Rows of one datagram. False: the ring is full (counted).
   bool push_wrench(std::span<const Command> rows);
@@ -52,12 +58,17 @@ class TickPort {
   void flush_backlog();
   void schedule_serve();
   void drain();
+  bool drain_tools();
+  void await_beat();
+  void stay_awake(std::uint64_t beat_ns);
   void dispatch(const Notice& notice);
 
   asio::io_context& io_;
   TickLink& link_;
   TickLoop& loop_;
   asio::posix::stream_descriptor wake_;
+  asio::steady_timer beat_timer_;
+  std::uint64_t spin_ns_ = 0, next_beat_ns_ = 0;  // of an answer that may be due; 0: none
   Handlers handlers_;
   std::deque<Command> backlog_;
   struct Waiting {

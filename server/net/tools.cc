@@ -21,6 +21,10 @@ constexpr double kWaveImpedance = 14, kTurnImpedance = 0.014;
 // Round trip up to which the server's own coupling is stiffer than waves are (clients/haptic/README.md) [s].
 constexpr double kDirectMax = 0.002;
 
+// Of the watchdog where a deadband is asked for and no watchdog: heartbeats of 20 ms would be an eighth of all
+// datagrams.
+constexpr double kQuietWatchdog = 2;
+
 // Where time-domain passivity keeps the ledgers without help of the gates (clients/haptic/README.md) [s].
 constexpr double kPassivityMax = 0.005;
 
@@ -198,17 +202,18 @@ ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double 
   s.turn_impedance = kTurnImpedance;
   s.force_limit = out.force_limit / scale;
   s.torque_limit = out.torque_limit;
-  const double watchdog = request.watchdog_s() > 0 ? request.watchdog_s() : o.watchdog_s;
   const auto ticks = [h](double seconds) { return static_cast<std::uint32_t>(std::ceil(seconds / h - 1e-6)); };
-  s.watchdog_ticks = std::max(1u, ticks(watchdog));
   s.ramp_ticks = std::max(1u, ticks(o.ramp_s));
   s.ramp_in_ticks = std::max(1u, ticks(0.2));
+  double watchdog = request.watchdog_s() > 0 ? request.watchdog_s() : o.watchdog_s;
   if (request.deadband() > 0 && s.mode == ToolMode::wave) {
     out.notes.emplace_back("no deadband: a wave that is not sent is energy that does not arrive");
   } else if (request.deadband() > 0) {
     out.deadband = request.deadband();
-    out.heartbeat_ticks = s.predict_ticks = wire::heartbeat_for(s.watchdog_ticks);
+    if (request.watchdog_s() <= 0) watchdog = std::min(kQuietWatchdog * watchdog, 0.2);
+    out.heartbeat_ticks = s.predict_ticks = wire::heartbeat_for(std::max(1u, ticks(watchdog)));
   }
+  s.watchdog_ticks = std::max(1u, ticks(watchdog));
   return out;
 }
 

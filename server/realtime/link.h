@@ -33,6 +33,7 @@ struct TickLink {
   Ring<Command> commands;              // net -> tick
   Ring<Notice> notices;                // tick -> net
   StateRing states;                    // tick -> net
+  ToolRing tools;                      // tick -> net, before the step: what devices wait for
   Counter commands_dropped;            // written by net: the ring was full
   const int wake_fd;                   // written by the tick, once a tick
   std::unique_ptr<RecordFeed> record;  // tick -> recorder; null: nobody records. Set before the loop starts

@@ -243,4 +243,16 @@ struct StateSlot {
   }
 };
 
+// What devices are answered in one tick: known as soon as their wrenches are, before the world is stepped.
+struct ToolFrame {
+  std::uint32_t epoch = 0;
+  std::uint64_t tick = 0;          // of the state that the tick will publish
+  std::uint64_t start_ns = 0;      // of the tick
+  std::uint64_t late_ns = 0;       // after its grid point (0 in lockstep)
+  std::uint64_t handed_ns = 0;     // to net
+  std::uint64_t next_beat_ns = 0;  // the next grid point; 0 in lockstep
+  std::array<ToolRow, kTools> tools;
+  std::uint32_t tool_count = 0;
+};
+
 }  // namespace tactus

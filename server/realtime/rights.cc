@@ -121,8 +121,8 @@ Rights ask_for_helper_rights(int priority, int avoid_cpu) noexcept {
   CPU_ZERO(&allowed);
   if (avoid_cpu >= 0 && sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 1) {
     CPU_CLR(avoid_cpu, &allowed);
-    if (pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed) == 0)
-      note(rights, true, "net thread: kept off processor %d", avoid_cpu);
+    rights.apart = pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed) == 0;
+    if (rights.apart) note(rights, true, "net thread: kept off processor %d", avoid_cpu);
   }
   if (priority > 0) ask_fifo(rights, priority);
   return rights;

@@ -24,7 +24,8 @@ struct Rights {
   std::array<Right, 6> list{};
   std::size_t count = 0;
   bool all_granted = true;
-  int cpu = -1;  // where the thread is pinned; -1 = nowhere
+  int cpu = -1;        // where the thread is pinned; -1 = nowhere
+  bool apart = false;  // of a helper: it is kept off the tick's processor
 };
 
 // For the calling thread. Also locks the process's memory and touches the stack that ticks will use.

@@ -224,9 +224,9 @@ void TickLoop::watch_deadlines(const Wake& wake) noexcept {
   }
 }
 
-void TickLoop::apply_commands() noexcept {
+void TickLoop::apply_commands(const Wake& wake) noexcept {
   for (std::uint32_t i = 0; i < output_count_; ++i) world_->apply(outputs_[i].body, outputs_[i].F_Bcm_W);
-  apply_tools();
+  apply_tools(wake);
   record_commands();
 }
 

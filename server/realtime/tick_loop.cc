@@ -1,5 +1,6 @@
 #include "server/realtime/tick_loop.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <ctime>
@@ -112,10 +113,11 @@ void TickLoop::tick(bool granted, bool may_move) noexcept {
   advanced_ = may_move && (link_.play == nullptr ? world_moves(granted) : play());
   if (advanced_ && link_.play == nullptr) {
     watch_deadlines(wake);
-    apply_commands();
+    apply_commands(wake);
     step_world(wake);
   }
   publish(wake);
+  if (advanced_) tools_.look(*world_);
   account(wake);
 }
 
@@ -127,7 +129,9 @@ TickLoop::Wake TickLoop::sleep_to_grid_point() noexcept {
   }
   Wake wake;
   wake.deadline_ns = grid_.deadline_ns();
-  sleep_until(wake.deadline_ns - options_.spin_ns);
+  const bool held = advanced_ && !tools_.rows().empty();
+  sleep_until(wake.deadline_ns - (held ? std::max(options_.spin_ns, options_.tool_spin_ns) : options_.spin_ns));
+  if (held) link_.tools.fetch();
   do wake.start_ns = now_ns();
   while (wake.start_ns < wake.deadline_ns);
   wake.late = wake.start_ns - wake.deadline_ns >= grid_.period_ns();

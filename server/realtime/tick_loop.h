@@ -30,9 +30,10 @@ namespace tactus {
 
 struct TickOptions {
   RightsWanted rights;
-  std::uint32_t bodies = 1024;    // the largest scene that may ever be swapped in
-  std::uint32_t contacts = 2048;  // of a slow model's step that are published
-  std::uint64_t spin_ns = 0;      // busy-wait at the end of each sleep: less jitter for more processor time
+  std::uint32_t bodies = 1024;     // the largest scene that may ever be swapped in
+  std::uint32_t contacts = 2048;   // of a slow model's step that are published
+  std::uint64_t spin_ns = 0;       // busy-wait at the end of each sleep: less jitter for more processor time
+  std::uint64_t tool_spin_ns = 0;  // the same while a device holds a tool, if it is more
   std::uint64_t interleave_bare_ns =
       0;  // measurement: alternate blocks of this length with a bare loop that only sleeps. 0 = off
   bool interleave_steps = false;  // measurement: the bare loop steps the world too, and publishes nothing
@@ -120,7 +121,7 @@ class TickLoop {
   void handle(const Command& command, const Wake& wake) noexcept;
   void handle_world(const Command& command, Notice& done) noexcept;
   void watch_deadlines(const Wake& wake) noexcept;
-  void apply_commands() noexcept;
+  void apply_commands(const Wake& wake) noexcept;
   void handle_robot(const Command& command) noexcept;
   void step_world(const Wake& wake) noexcept;
   void tell_robots(const JudgeContext& context) noexcept;
@@ -163,7 +164,8 @@ class TickLoop {
 
   // tick_tools.cc
   void handle_tool(const Command& command, const Wake& wake) noexcept;
-  void apply_tools() noexcept;
+  void apply_tools(const Wake& wake) noexcept;
+  void answer_tools(const Wake& wake) noexcept;
   void fill_tools(StateSlot& slot) noexcept;
   // record_rows.cc
   void record_row(const RecordRow& row) noexcept;

@@ -1,6 +1,7 @@
 // Devices on the tick: their samples in, wrenches on the world, rows out.
 #include <algorithm>
 
+#include "server/realtime/clock.h"
 #include "server/realtime/tick_loop.h"
 
 namespace tactus {
@@ -28,8 +29,9 @@ void TickLoop::handle_tool(const Command& command, const Wake& wake) noexcept {
   notify(notice);
 }
 
-void TickLoop::apply_tools() noexcept {
+void TickLoop::apply_tools(const Wake& wake) noexcept {
   tools_.apply(*world_, slow_.active() ? slow_.solver()->ticks() : 0);
+  answer_tools(wake);
   for (const ToolRow& row : tools_.rows()) {
     if ((tools_.lost_now() >> row.tool & 1u) == 0) continue;
     Notice notice;
@@ -38,6 +40,23 @@ void TickLoop::apply_tools() noexcept {
     notice.tick = world_->state().tick + 1;
     notify(notice);
   }
+}
+
+// The answer is out before the world is stepped: no device waits for that. When net is eight beats behind, the answer
+// is dropped, as the state of this tick is.
+void TickLoop::answer_tools(const Wake& wake) noexcept {
+  if (tools_.rows().empty()) return;
+  ToolFrame* frame = link_.tools.begin_write();
+  if (frame == nullptr) return;
+  frame->epoch = epoch_;
+  frame->tick = judge_context(wake).tick;
+  frame->start_ns = wake.start_ns;
+  frame->late_ns = wake.granted ? 0 : wake.start_ns - wake.deadline_ns;
+  frame->next_beat_ns = wake.granted ? 0 : wake.deadline_ns + grid_.period_ns();
+  frame->tool_count = static_cast<std::uint32_t>(tools_.rows().size());
+  std::copy(tools_.rows().begin(), tools_.rows().end(), frame->tools.begin());
+  frame->handed_ns = now_ns();
+  link_.tools.commit();
 }
 
 // And what devices put on bodies, beside the commands.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/check.h"
 
@@ -45,7 +46,7 @@ void ToolDesk::drop_all() noexcept {
   for (Tool& tool : tools_) {
     if (!tool.attached) continue;
     tool.coupling.drop();
-    tool.fresh = false;
+    tool.fresh = tool.looked = false;
     if (tool.leaving) tool = {};
   }
   row_count_ = applied_count_ = lost_now_ = 0;
@@ -145,7 +146,7 @@ void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, std::uin
   if (world.state().frozen[tool.settings.body] && !tool.coupling.idle()) tool.coupling.drop();
   if (world.model().bodies[tool.settings.body].mode == BodyMode::link && !tool.coupling.idle())
     tool.coupling.bear(mass_of(tool, world), h);
-  tool.planes.find(world, tool.settings.body, tool.settings.X_BT, tool.reach);
+  if (!std::exchange(tool.looked, false)) tool.planes.find(world, tool.settings.body, tool.settings.X_BT, tool.reach);
   const ToolInput* input = input_of(tool, world.state().tick, h);
   tool.fresh = false;
   if (input == nullptr && tool.settings.mode == ToolMode::wave) tool.coupling.set_wave(tool.input);
@@ -164,6 +165,14 @@ void ToolDesk::step_tool(Tool& tool, std::uint32_t index, World& world, std::uin
   for (int i = 0; i < 3; ++i) {
     tool.wave[i] += h * r.wave_v[i];
     tool.wave[3 + i] += h * r.wave_w[i];
+  }
+}
+
+void ToolDesk::look(const World& world) noexcept {
+  for (Tool& tool : tools_) {
+    if (!tool.attached) continue;
+    tool.planes.find(world, tool.settings.body, tool.settings.X_BT, tool.reach);
+    tool.looked = true;
   }
 }
 

@@ -65,6 +65,9 @@ class ToolDesk {
   // was sent.
   void skipped(std::uint64_t steps) noexcept { lost_steps_ += steps, steps_due_ += static_cast<double>(steps); }
 
+  // After a step, ahead of the next: finds the planes of where the tools are now, so that no device waits for that in
+  // the tick that answers it.
+  void look(const World& world) noexcept;
   // Before World::step(): applies what acts. slow_ticks: of a step of the slow model in charge; 0: none is.
   void apply(World& world, std::uint32_t slow_ticks) noexcept;
   // What apply() has put on the world.
@@ -80,6 +83,7 @@ class ToolDesk {
  private:
   struct Tool {
     bool attached = false, leaving = false, fresh = false;
+    bool looked = false;  // planes are those of the present state
     ToolSettings settings;
     double reach = 0;
     std::uint32_t grip = 0;

@@ -154,15 +154,16 @@ def test_a_device_whose_program_stands_still_is_let_go_says_why_and_does_not_com
 
 @pytest.mark.parametrize("mode", ["local", "direct"])
 def test_a_deadband_saves_datagrams_both_ways_within_its_band_and_the_floor_is_felt(server, mode):
-    for _attempt in (1, 2, 3):
-        device = haptic(server, "ball", "--mode", mode, "--deadband", "0.1", "--watchdog", "0.2")
+    """At the watchdog that the server gives where none is named. A machine that holds the device up for so long lets go: then again."""
+    for _attempt in range(6):
+        device = haptic(server, "ball", "--mode", mode, "--deadband", "0.1", seconds="4")
         out, err = device.communicate(timeout=60)
-        if device.returncode == 0 and json.loads(out)["force_n"] > 0.5:
+        felt = json.loads(out) if out else {}
+        if device.returncode == 0 and felt["force_n"] > 0.5 and 0.5 * (felt["saved_up"] + felt["saved_down"]) >= 0.85:
             break
     assert device.returncode == 0, err
-    felt = json.loads(out)
     assert felt["force_n"] > 0.5 and felt["given_j"] <= felt["taken_j"] + 1e-3
-    assert felt["saved_up"] > 0.5 and felt["saved_down"] > 0.5 and felt["band_error"] <= 1
+    assert 0.5 * (felt["saved_up"] + felt["saved_down"]) >= 0.85 and felt["band_error"] <= 1, felt
 
 
 def test_waves_have_no_deadband_and_the_note_says_so(client):

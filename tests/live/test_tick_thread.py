@@ -1,6 +1,6 @@
 """What the beat costs the system: the tick thread of the released tactusd neither allocates nor locks, and calls the kernel to sleep and
 to wake net, nothing else. Counted over 10,000 beats in which contacts form and break, commands act, and the world is looked at, put
-back, and exchanged. Two probes (tests/support/probe): a library that stands before the heap's and the locks' functions, and ptrace.
+back, and exchanged, and a device holds a body. Two probes (tests/support/probe): a library that stands before the heap's and the locks' functions, and ptrace.
 """
 import json
 import subprocess
@@ -8,6 +8,7 @@ import time
 
 import pytest
 from conftest import REPOSITORY, Server, require_program
+from test_haptic_wire import Odd
 
 BEATS = 10_000
 RUN_S = 20.0  # twice what 10,000 beats need: a shared machine leaves some out
@@ -16,10 +17,11 @@ SKIPPED = 77
 
 
 def drive(client, stop_at):
-    """What users do, so that all of the tick's paths are taken. Returns the numbers of contacts seen."""
+    """What users do, so that all of the tick's paths are taken. Returns the numbers of contacts seen, and of answers to the device."""
     stream = client.subscribe(contacts=True, wrench=True)
     body = next(b.name for b in client.scene.bodies.values() if b.mode == "free")
-    contacts, turn = set(), 0
+    contacts, turn, answers = set(), 0, 0
+    device = Odd(client, body, mode=1)
     while time.monotonic() < stop_at:
         with client.claim("world"):
             client.set_model("penalty" if turn % 2 else "deepest")  # deepest: on a thread beside the tick
@@ -38,15 +40,19 @@ def drive(client, stop_at):
             else:
                 client.reset()
             if turn % 8 == 7:
+                device.close()
+                answers += len(device.rows)
                 client.load("pile", n=20 + turn)
+                device = Odd(client, body, mode=1)
         client.arm()
         turn += 1
-    return contacts
+    device.close()
+    return contacts, answers + len(device.rows)
 
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
-    """(counts of heap and locks, counts of system calls, numbers of contacts): one run serves all tests."""
+    """(counts of heap and locks, counts of system calls, numbers of contacts, answers to a device): one run serves all tests."""
     library, watcher = require_program("libtactus_tick_counts.so"), require_program("tactus_tick_syscalls")
     folder = tmp_path_factory.mktemp("tick")
     config = folder / "slow.toml"
@@ -58,19 +64,20 @@ def counted(tmp_path_factory):
         with server.connect(name="driver") as client:
             end = time.monotonic() + WARM_UP_S + RUN_S
             watching = subprocess.Popen([str(watcher), str(server.process.pid), str(RUN_S)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            contacts = drive(client, end)
+            contacts, answers = drive(client, end)
             out, problem = watching.communicate(timeout=60)
         assert server.terminate() == 0, server.log()
     finally:
         server.kill()
     calls = None if watching.returncode == SKIPPED else json.loads(out) if watching.returncode == 0 else problem.decode()
-    return json.loads((folder / "counts.json").read_text()), calls, contacts
+    return json.loads((folder / "counts.json").read_text()), calls, contacts, answers
 
 
 def test_the_run_was_one_that_counts(counted):
-    heap, _, contacts = counted
+    heap, _, contacts, answers = counted
     assert heap["beats"] >= BEATS
     assert len(contacts) > 20 and min(contacts) < max(contacts) / 2, sorted(contacts)  # contacts form and break
+    assert answers > BEATS / 2, answers  # the tick's answers to a device, handed over by themselves
 
 
 def test_no_allocation(counted):

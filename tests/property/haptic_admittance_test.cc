@@ -96,6 +96,32 @@ TEST_CASE("haptic_admittance: a block of 1 kg on the floor") {
   }
 }
 
+// The planes hold the mass whatever model moves the world; a block yields up to two of its steps late.
+TEST_CASE("haptic_admittance: beside lcp and st at 100 Hz: a wall as stiff as the servo, a block, no energy, no ring") {
+  const double servo = haptic::ServoMechanism{}.servo_stiffness;
+  for (const ContactModelKind kind : {ContactModelKind::lcp, ContactModelKind::st}) {
+    for (const bool movable : {false, true}) {
+      for (const int delay : {0, 5}) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+          CAPTURE(seed);
+          const Felt felt = test::press_admittance({delay, 0, 0}, movable, seed, kind);
+          MESSAGE(std::string(to_string(kind))
+                  << ", " << delay << " ms, " << (movable ? "block" : "floor") << ": depth " << 1e3 * felt.depth
+                  << " mm, hand " << felt.force << " N, contact " << felt.contact << " N, given out "
+                  << 1e3 * felt.given_out << " mJ");
+          CHECK(felt.engaged);
+          CHECK_FALSE(felt.rings);
+          CHECK(felt.given_out < 1e-3);
+          CHECK(felt.force > 0.5);
+          // A grip that changes is answered a step of the model and a round trip late.
+          if (seed % 4 != 1) CHECK_WITHIN(felt.contact - felt.force, 0.01 + 5e-3 * felt.force);
+          if (!movable) CHECK(felt.force / felt.depth > 0.98 * servo);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("haptic_admittance: an undamped hand pushes a free block away in zero gravity") {
   for (const int delay : {0, 5, 20}) {
     test::Scene scene;

@@ -2,6 +2,8 @@
 // time: HapticRig the other way round, force in and motion out.
 #pragma once
 
+#include <optional>
+
 #include "tactus/haptic/admittance.h"
 #include "tactus/haptic/virtual_admittance.h"
 #include "tests/support/haptic_runs.h"
@@ -108,8 +110,18 @@ struct Felt {
   bool rings = false, engaged = false;
 };
 
-// A hand of its own kind presses, holds and releases three times; the last time it stays.
-inline Felt press_admittance(const LinkOptions& link, bool movable, std::uint64_t seed) {
+// What the adopted step of a slow model says of the contacts on a body: their normal forces.
+inline double force_on(const SlowTicker& slow, BodyIndex body) {
+  double sum = 0;
+  for (const ContactRow& row : slow.contacts())
+    sum += row.body_a == body || row.body_b == body ? std::abs(row.value[8]) : 0;
+  return sum;
+}
+
+// A hand of its own kind presses, holds and releases three times; the last time it stays. kind: solved at 100 Hz beside
+// the tick; none: by penalty at the tick.
+inline Felt press_admittance(const LinkOptions& link, bool movable, std::uint64_t seed,
+                             std::optional<ContactModelKind> kind = {}) {
   Random random(seed * 7919 + 17);
   Scene scene;
   scene.add_floor();
@@ -117,6 +129,13 @@ inline Felt press_admittance(const LinkOptions& link, bool movable, std::uint64_
   if (movable) scene.add(make_box(Vec3(0.05, 0.05, 0.02)), 1, at(0, 0, 0.02));
   const BodyIndex ball = scene.add(make_sphere(0.01), 0.05, at(0, 0, top + 0.015));
   World world = scene.world();
+  SlowTicker slow(static_cast<std::uint32_t>(world.model().bodies.size()), 64);
+  std::optional<SlowSolver> solver;
+  if (kind) {
+    solver.emplace(make_solver_world(world.shared_model(), world.limits(), *kind, 10), *kind, 64);
+    world.yield_to(*kind);
+    slow.exchange(&*solver, world);
+  }
   AdmittanceOptions o = admittance_options(ball);
   double end = 0;
   o.hand = random_hand(random, seed, end);
@@ -125,6 +144,7 @@ inline Felt press_admittance(const LinkOptions& link, bool movable, std::uint64_
   o.loop.watchdog_s = 1e-3 * (2 * (link.delay + link.jitter) + 60);
   o.tool.watchdog_ticks = static_cast<std::uint32_t>(1000 * o.loop.watchdog_s);
   AdmittanceRig rig(world, o);
+  if (kind) rig.slow = &slow;
   Felt out;
   std::vector<double> forces;
   const int ticks = static_cast<int>(1000 * end) + 1000;
@@ -138,7 +158,7 @@ inline Felt press_admittance(const LinkOptions& link, bool movable, std::uint64_
     out.depth += depth / 300;
     out.force -= rig.device.hand_force().z() / 300;
     double overlap = 0;
-    out.contact += force_on(world, ball, overlap) / 300;
+    out.contact += (kind ? force_on(slow, ball) : force_on(world, ball, overlap)) / 300;
     out.overlap += overlap / 300;
   }
   out.rings = sustained(forces);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "tests/support/haptic_runs.h"
@@ -53,12 +54,27 @@ inline Cut cut_at_full_push(haptic::Mode mode, std::uint64_t seed) {
   return out;
 }
 
-// How far below the sheet's middle the tool's centre got; negative: never.
-inline double pushed_through(haptic::Mode mode, double mass, double speed, double tilt, ContactModelKind model) {
+// A ball of 5 mm on a joint that slides along z.
+inline BodyIndex add_slider(Model& model, double mass, double height = 0.05) {
+  add_robot(model, "slider");
+  const BodyIndex ball = add_link(model, mass, 1e-5 * Mat3::Identity());
+  ShapeInstance shape;
+  shape.shape = make_sphere(0.005);
+  shape.body = ball;
+  model.bodies[ball].first_shape = static_cast<std::uint32_t>(model.shapes.size());
+  model.bodies[ball].shape_count = 1;
+  model.shapes.push_back(shape);
+  add_joint(model, JointKind::prismatic, kNone, ball, at(0, 0, height));
+  return ball;
+}
+
+// How far below the sheet's middle the tool's centre got; negative: never. link: the tool is a robot's, a slider's.
+inline double pushed_through(haptic::Mode mode, double mass, double speed, double tilt, ContactModelKind model,
+                             bool link = false) {
   Scene scene;
   scene.set_gravity(Vec3::Zero());
   scene.add(make_box(Vec3(0.1, 0.1, 0.0005)), 1, {turned(Vec3::UnitX(), tilt), Vec3::Zero()}, {}, 0, BodyMode::fixed);
-  const BodyIndex ball = scene.add(make_sphere(0.005), mass, at(0, 0, 0.05));
+  const BodyIndex ball = link ? add_slider(*scene.model, mass) : scene.add(make_sphere(0.005), mass, at(0, 0, 0.05));
   scene.model->contact_model = model;
   World world = scene.world();
   RigOptions o = rig_options(ball, 1.0, mode);
@@ -73,7 +89,7 @@ inline double pushed_through(haptic::Mode mode, double mass, double speed, doubl
   const int ticks = 600 + static_cast<int>(65 / speed);  // the hand's way, and a while to press
   for (int k = 0; k < ticks; ++k) {
     rig.tick();
-    deepest = std::max(deepest, -n.dot(world.state().p_WBcm(ball)));
+    deepest = std::max(deepest, -n.dot(body_pose(world.model(), world.state(), ball).p));
   }
   return deepest;
 }
@@ -83,18 +99,38 @@ struct SlowPress {
   bool engaged = false;
 };
 
-// Down by 20 mm in half a second onto a floor 5 mm below; 0.6 s later.
-inline SlowPress slow_press(haptic::Mode mode) {
+// Down by 20 mm in half a second onto a floor 5 mm below; means over 0.1 s, `later` [ticks] after it stopped.
+// slow_ticks: of a step of the model, beside the tick; 0: at the tick.
+inline SlowPress slow_press(haptic::Mode mode, ContactModelKind kind = ContactModelKind::penalty,
+                            std::uint32_t slow_ticks = 0) {
   BallOnFloor ball;
+  if (slow_ticks == 0) ball.scene.model->contact_model = kind;
   World world = ball.scene.world();
+  SlowTicker slow(static_cast<std::uint32_t>(world.model().bodies.size()), 64);
+  std::optional<SlowSolver> solver;
+  if (slow_ticks > 0) {
+    solver.emplace(make_solver_world(world.shared_model(), world.limits(), kind, slow_ticks), kind, 64);
+    world.yield_to(kind);
+    slow.exchange(&*solver, world);
+  }
   RigOptions o = rig_options(ball.ball, 1.0, mode);
   o.hand.wants = [](double t) { return down_by(0.02 * std::clamp((t - 0.3) / 0.5, 0.0, 1.0)); };
   HapticRig rig(world, o);
-  rig.run(1400);
+  if (slow_ticks > 0) rig.slow = &slow;
+  rig.run(1300);
   SlowPress out;
+  constexpr int kTicks = 100;
+  for (int k = 0; k < kTicks; ++k) {
+    rig.tick();
+    if (slow_ticks > 0) {
+      for (const ContactRow& row : slow.contacts()) out.contact += std::abs(row.value[8]) / kTicks;
+    } else {
+      for (std::uint32_t i = 0; i < world.contacts().point_count; ++i)
+        out.contact += world.contact_force(i).norm() / kTicks;
+    }
+    out.motor += rig.device.acting().force.z() / kTicks;
+  }
   out.engaged = rig.loop.engaged();
-  for (std::uint32_t i = 0; i < world.contacts().point_count; ++i) out.contact += world.contact_force(i).norm();
-  out.motor = rig.device.acting().force.z();
   out.stiffness = out.motor / (-rig.device.pose().p.z() - 0.005);
   return out;
 }
@@ -104,7 +140,9 @@ struct Saving {
   HapticResult result;
 };
 
-inline Saving deadband_run(haptic::Mode mode, double share, int delay, std::uint64_t seed) {
+// watchdog: of both sides, beside the link's delay [cycles]; heartbeats follow from it.
+inline Saving deadband_run(haptic::Mode mode, double share, int delay, std::uint64_t seed,
+                           std::uint32_t watchdog = 100) {
   Random random(seed * 7919 + 17);
   BallOnFloor ball(0.005);
   World world = ball.scene.world();
@@ -113,9 +151,9 @@ inline Saving deadband_run(haptic::Mode mode, double share, int delay, std::uint
   o.hand = random_hand(random, seed, end);
   o.mechanism.coulomb = 0.05;
   o.deadband = o.loop.deadband = share;
-  o.tool.predict_ticks = wire::DeadbandOptions{}.heartbeat;
-  o.loop.watchdog_s = 0.1 + 2e-3 * delay;
-  o.tool.watchdog_ticks = static_cast<std::uint32_t>(100 + 2 * delay);
+  o.heartbeat = o.tool.predict_ticks = wire::heartbeat_for(watchdog);
+  o.tool.watchdog_ticks = watchdog + 2 * static_cast<std::uint32_t>(delay);
+  o.loop.watchdog_s = 1e-3 * o.tool.watchdog_ticks;
   o.up = o.down = {delay, 0, 0, 5, -1};
   HapticRig rig(world, o);
   Meter meter;

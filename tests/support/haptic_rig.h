@@ -108,6 +108,7 @@ struct RigOptions {
   std::uint64_t seed = 1;
   bool server_paused = false;
   double deadband = 0;  // share; 0: every message is sent
+  std::uint32_t heartbeat = wire::DeadbandOptions{}.heartbeat;
 };
 
 class HapticRig {
@@ -123,8 +124,8 @@ class HapticRig {
         place(its_place),
         device(options.mechanism, options.hand),
         loop(options.loop),
-        device_band({options.deadband}, options.mechanism.period),
-        tool_band({options.deadband}),
+        device_band(band_options(options), options.mechanism.period),
+        tool_band(band_options(options)),
         up_(options.up, 2 * options.seed + 11),
         down_(options.down, 2 * options.seed + 12) {
     desk.attach(its_place, options.tool, options.reach);
@@ -188,6 +189,12 @@ class HapticRig {
   int now = 0;
 
  private:
+  static wire::DeadbandOptions band_options(const RigOptions& options) {
+    wire::DeadbandOptions out;
+    out.share = options.deadband;
+    out.heartbeat = options.heartbeat;
+    return out;
+  }
   // Of the coupling's wrench and the planes, what the mode uses.
   bool take(const ToolRow& row) {
     const Pose& X = row.report.X_WT;

@@ -127,6 +127,25 @@ TEST_CASE("server_tools: an admittance device is a mass that planes hold: mode l
   }
 }
 
+TEST_CASE(
+    "server_tools: heartbeats of a deadband leave room to save 90 %, and one may be lost before the watchdog acts") {
+  v1::AttachTool r = sound();
+  r.set_mode(v1::TOOL_DIRECT);
+  const std::uint32_t plain = choose(r, {}, kTick).settings.watchdog_ticks;
+  r.set_deadband(0.1);
+  const ToolChoice choice = choose(r, {}, kTick);
+  CHECK(choice.deadband == 0.1);
+  CHECK(1.0 / choice.heartbeat_ticks <= 0.10);
+  CHECK(2 * choice.heartbeat_ticks < choice.settings.watchdog_ticks);
+  CHECK(choice.settings.predict_ticks == choice.heartbeat_ticks);
+  CHECK(choice.settings.watchdog_ticks <= 0.2 / kTick);
+  r.set_watchdog_s(0.02);  // what a client names is kept
+  CHECK(choose(r, {}, kTick).settings.watchdog_ticks == 20);
+  r.set_mode(v1::TOOL_WAVE);
+  r.set_watchdog_s(0);
+  CHECK(choose(r, {}, kTick).settings.watchdog_ticks == plain);  // no deadband, no longer wait
+}
+
 TEST_CASE("server_tools: scaling keeps the handle's stiffness: at the tool it is that over the square of the scale") {
   v1::AttachTool r = sound();
   const double one = choose(r, {}, kTick).stiffness;

@@ -6,10 +6,12 @@ namespace tactus::haptic {
 namespace {
 
 constexpr int kSweepsMax = 200;
-constexpr double kTauMin = 0.020;    // of planes that move, in contact [s]
-constexpr double kYieldMax = 0.5;    // planes move no faster than this in contact [m/s]
-constexpr double kCreepTau = 0.030;  // friction's place goes to the server's [s]
-constexpr double kCorner = 1e-3;     // corners nearer than this are one that moved [m]
+constexpr double kTauMin = 0.020;         // of planes that move, in contact [s]
+constexpr double kYieldMax = 0.5;         // planes move no faster than this in contact [m/s]
+constexpr double kCreepTau = 0.030;       // friction's place goes to the server's [s]
+constexpr std::uint32_t kSlowBit = 1024;  // proto TOOL_SLOW
+constexpr double kCorner = 1e-3;          // corners nearer than this are one that moved [m]
+constexpr double kInside = 1e-2;          // a tool comes no deeper between two steps of a slow model [m]
 
 void tangents(const Vec3& n, Vec3& t1, Vec3& t2) {
   const double sign = std::copysign(1.0, n.z()), a = -1.0 / (sign + n.z()), b = n.x() * n.y() * a;
@@ -45,9 +47,11 @@ const LocalModel::Held* LocalModel::same_as(const Held& fresh) const {
 }
 
 // A plane that was known goes to where it is now; in contact those that move go there slowly (NOTES: tau = max(8 age,
-// 20 ms)), and all go there over the time that passed between the messages.
+// 20 ms)), and all go there over the time that passed between the messages. Beside a slow model all are as if they
+// moved: until its next step the tool may be inside a wall, and the plane through it would throw a mass out.
 void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
   if (!placed_) place(tool.X_WT);
+  const bool slow = (tool.bits & kSlowBit) != 0;
   std::array<Held, kPlanes> next;
   int count = 0;
   for (const Plane& plane : tool.planes) {
@@ -55,7 +59,7 @@ void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
     Held h;
     h.plane = plane;
     h.n_T = tool.X_WT.q.conjugate() * plane.n_W;
-    h.tau = plane.moving ? std::max(8 * age, kTauMin) : 0;
+    h.tau = plane.moving || slow ? std::max(8 * age, kTauMin) : 0;
     h.creep_tau = std::max(8 * age, kCreepTau);
     if (const Held* old = same_as(h); old != nullptr) {
       std::copy(old->impulse, old->impulse + 3, h.impulse);
@@ -63,6 +67,9 @@ void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
       // Another corner under the tool's face is not the same one moved.
       const bool same = !plane.on_tool || moved.norm() < kCorner;
       if (contact_) h.behind = old->behind + (same ? old->plane.n_W.dot(moved) : 0.0);
+      // Where the tool is inside, both points are: what the tool's has moved is the plane's, too.
+      const Vec3 went = X_WP_.q * (plane.c_T - old->plane.c_T);
+      if (contact_ && slow && same && went.norm() < kInside) h.behind += old->plane.n_W.dot(went);
     }
     h.rate = std::abs(h.behind) / std::max(interval, 1e-3);
     next[count++] = h;
