@@ -105,6 +105,7 @@ void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, co
   witness.feature_a = side_a.feature, witness.feature_b = side_b.feature;
   witness.axis_A = X_WA.R.transpose() * pair.nhat_BA_W;
   if (!pair.known() || pair.d > reach || (reach <= 0 && pair.d >= 0)) return;
+  if (is_buried(a, X_WA, b, X_WB, pair)) return;
   out.nhat_BA_W = pair.nhat_BA_W;
   out.add(0.5 * (pair.pa_W + pair.pb_W), -pair.d);
   if (pair.conditioning > kFits) return;

@@ -33,7 +33,7 @@ ExtremalSide advanced(const Shape& shape, const ExtremalSide& side, double dt) n
   return out;
 }
 
-// b smooth; a smooth and not convex only if b is not convex either.
+// b smooth; a smooth and not convex only if b is not convex either, and a bowl only if b is one.
 ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt, ExtremalSide& side_a,
                   ExtremalSide& side_b) noexcept {
   const ExtremalSolid solid(a, X_WB.R.transpose() * X_WA.R, X_WB.R.transpose() * (X_WA.p - X_WB.p));
@@ -81,12 +81,25 @@ ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, 
                              ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
   TACTUS_ASSERT(smooth_a || smooth_b);
-  if (smooth_b && !(smooth_a && !a.smooth->convex() && b.smooth->convex())) {
+  const auto folded = [](const Shape& shape) { return shape.smooth->convex() ? 0 : (shape.smooth->cavity() ? 2 : 1); };
+  if (smooth_b && !(smooth_a && folded(a) > folded(b))) {
     return find(a, X_WA, b, X_WB, dt, side_a, side_b);
   }
   ExtremalPair pair = find(b, X_WB, a, X_WA, dt, side_b, side_a);
   turn_round(pair);
   return pair;
+}
+
+bool is_buried(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
+               const ExtremalPair& pair) noexcept {
+  const auto is_bowl = [](const Shape& shape) { return shape.kind == ShapeKind::smooth && shape.smooth->cavity(); };
+  if (pair.d >= 0 || is_bowl(a) == is_bowl(b)) return false;
+  // m: into the hollow.
+  const bool bowl_a = is_bowl(a);
+  const Vec3 m_W = bowl_a ? Vec3(-pair.nhat_BA_W) : pair.nhat_BA_W;
+  const Frame& X_WS = bowl_a ? X_WB : X_WA;
+  const Vec3 highest_W = X_WS * support(bowl_a ? b : a, X_WS.R.transpose() * m_W);
+  return m_W.dot(highest_W - (bowl_a ? pair.pa_W : pair.pb_W)) < 0;
 }
 
 }  // namespace tactus

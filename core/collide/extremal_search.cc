@@ -12,6 +12,7 @@ namespace {
 // Newton's steps from a remembered point, and from a start that a search found.
 constexpr std::uint32_t kWarmSteps = 10, kColdSteps = 40;
 constexpr int kMostFeatures = 24, kMostTrials = 3000;
+constexpr double kWidest = 0.3;  // step of a climb over directions [rad]
 // An overlap of convex solids below this part of both is the least one wherever the search for it began: across every
 // other direction the lens that they share is wider.
 constexpr double kShallow = 0.05;
@@ -27,8 +28,8 @@ Vec3 support_surface(const void* surface, const Vec3& d) noexcept {
 }  // namespace
 
 void ExtremalSearch::Starts::add(const Start& start) noexcept {
-  if (count == kStarts && start.value <= best[count - 1].value) return;
-  int i = count < kStarts ? count++ : count - 1;
+  if (count == most && start.value <= best[count - 1].value) return;
+  int i = count < most ? count++ : count - 1;
   for (; i > 0 && best[i - 1].value < start.value; --i) best[i] = best[i - 1];
   best[i] = start;
 }
@@ -42,7 +43,7 @@ ExtremalSearch::ExtremalSearch(const ExtremalSolid& a, const SmoothSurface& b) n
 }
 
 double ExtremalSearch::gap_along(const Vec3& n) const noexcept {
-  return n.dot(a_.support(-n) - support_b(n));
+  return n.dot(a_.support(-n) - support_b(b_.cavity() ? Vec3(-n) : n));
 }
 
 bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept {
@@ -52,7 +53,7 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
     const bool solved = solve_extremal(on_a_, on_b_, scale_, most, root_);
     iterations_ += root_.iterations;
     if (!solved) return false;
-    const std::int32_t next = a_.next(feature, root_);
+    const std::int32_t next = corners_ ? a_.towards(-root_.n, 0) : a_.next(feature, root_);
     if (next == feature) {
       feature_ = feature;
       return true;
@@ -106,7 +107,7 @@ bool ExtremalSearch::start_at(const Start& start) noexcept {
       on_a_.place_towards(-start.n);
     }
   } else if (a_.bounded()) {
-    feature = a_.towards(-start.n, kLevel * a_.size());
+    feature = a_.towards(-start.n, corners_ ? 0 : kLevel * a_.size());
     from = a_.support(-start.n);
   }
   if (start.seed != nullptr) {
@@ -168,23 +169,23 @@ void ExtremalSearch::ascend(Vec3& n, int steps) const noexcept {
 // The same where faces and edges make the gap a function with kinks: neighbours of n at shrinking distances, in
 // directions that turn by a little more than a right angle so that none of a ridge's is left out. Steps that help grow
 // again: along a ridge that bends, those of one length were endlessly many.
-void ExtremalSearch::climb(Vec3& n) const noexcept {
-  double best = gap_along(n), c = 1, s = 0;
+void ExtremalSearch::climb(Vec3& n, double coarsest, double finest) const noexcept {
+  double best = worth(n), c = 1, s = 0;
   int left = kMostTrials;
-  for (double step = 0.3; step > 1e-9 && left > 0;) {
+  for (double step = coarsest; step > finest && left > 0;) {
     Vec3 t1, t2;
     tangent_basis(n, t1, t2);
     bool better = false;
     for (int i = 0; i < 12 && !better; ++i, --left) {
       const Vec3 trial = (n + step * (c * t1 + s * t2)).normalized();
-      const double value = gap_along(trial), turned = -0.28 * c - 0.96 * s;
+      const double value = worth(trial), turned = -0.28 * c - 0.96 * s;
       s = 0.96 * c - 0.28 * s, c = turned;
       if (value <= best) continue;
       best = value;
       n = trial;
       better = true;
     }
-    step = better ? std::min(1.5 * step, 0.3) : 0.5 * step;
+    step = better ? std::min(1.5 * step, kWidest) : 0.5 * step;
   }
 }
 
@@ -200,7 +201,7 @@ bool ExtremalSearch::fall_back(const Vec3& n) noexcept {
     feature_ = a_.bounded() ? a_.towards(-n, 1e-6 * a_.size()) : 0;
     a_.set(feature_, a_.bounded() ? a_.support(-n) : Vec3(Vec3::Zero()), on_a_);
   }
-  on_b_.place_towards(n);
+  on_b_.place_towards(b_.cavity() ? Vec3(-n) : n);
   describe_extremal(on_a_, on_b_, scale_, root_);
   if (!a_.bounded()) return std::isfinite(root_.d);
   root_.d = gap_along(n);
@@ -241,7 +242,7 @@ bool ExtremalSearch::cold_overlap() noexcept {
     double most = -std::numeric_limits<double>::infinity();
     for (int i = 0; i < std::min(starts.count, 3); ++i) {
       Vec3 top = starts.best[i].n;
-      climb(top);
+      climb(top, kWidest, 1e-9);
       const double value = gap_along(top);
       if (value > most) most = value, n = top;
     }

@@ -27,15 +27,17 @@ class ExtremalSearch {
     const SurfaceSeed* seed = nullptr;  // where on B; none: the farthest along n
     const SurfaceSeed* seed_a = nullptr;
   };
-  static constexpr int kStarts = 6;
+  static constexpr int kStarts = 6, kMostStarts = 20;
   struct Starts {
-    Start best[kStarts];
-    int count = 0;
+    Start best[kMostStarts];
+    int most = kStarts, count = 0;
     void add(const Start& start) noexcept;
   };
 
   [[nodiscard]] Vec3 support_b(const Vec3& d) const noexcept { return b_.support(d); }
   [[nodiscard]] double gap_along(const Vec3& n) const noexcept;
+  // What the direction that the gap is meant along has most of: gap, or in a bowl what reaches beyond it.
+  [[nodiscard]] double worth(const Vec3& n) const noexcept { return b_.cavity() ? -gap_along(n) : gap_along(n); }
   // Newton's method, from feature to feature until one holds its root.
   bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept;
   bool start_at(const Start& start) noexcept;
@@ -44,11 +46,23 @@ class ExtremalSearch {
   bool cold_apart() noexcept;
   bool cold_overlap() noexcept;
   bool cold_seeds() noexcept;
+  bool foot(const Vec3& p, ExtremalFeature& on, SurfaceSeed& seed) noexcept;
+  bool approach(const Start& start) noexcept;
+  bool near_root(const Start& start) noexcept;
+  bool cold_hollow() noexcept;
+  bool cold_deep() noexcept;
+  bool way_out() noexcept;
   void seed_starts(Starts& starts) const noexcept;
+  [[nodiscard]] const SurfaceSeed* opposed_seed(const SurfaceSeed& seed, double cosine) const noexcept;
+  [[nodiscard]] Start hollow_start(const SurfaceSeed& seed) const noexcept;
+  void keep(const ExtremalSearch& other) noexcept;
   void ascend(Vec3& n, int steps) const noexcept;
-  void climb(Vec3& n) const noexcept;
+  void climb(Vec3& n, double coarsest, double finest) const noexcept;
   bool fall_back(const Vec3& n) noexcept;
   [[nodiscard]] bool overlaps_there() const noexcept;
+  [[nodiscard]] bool overlaps() const noexcept;
+  [[nodiscard]] bool a_holds(const Vec3& p) const noexcept;
+  [[nodiscard]] bool share_a_point() const noexcept;
 
   const ExtremalSolid& a_;
   const SmoothSurface& b_;
@@ -57,6 +71,8 @@ class ExtremalSearch {
   ExtremalFeature on_a_, on_b_;
   std::int32_t feature_ = -1;
   ExtremalRoot root_;
+  Vec3 nearest_ = Vec3::Zero();  // what foot() found
+  bool corners_ = false;         // from corner to corner: in a convex hollow no edge or face is nearest
   bool fallen_back_ = false;
   std::uint32_t iterations_ = 0;
 };

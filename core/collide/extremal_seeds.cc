@@ -1,6 +1,7 @@
 // Surfaces that are not convex, and bowls: every place where the two are near, from the surfaces' coarse meshes.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/collide/closest_cores.h"
 #include "core/collide/extremal_search.h"
@@ -9,8 +10,47 @@ namespace tactus {
 
 namespace {
 
+constexpr std::uint32_t kFootSteps = 40;
+constexpr int kApproaches = 3;
+// Part of a surface's radius that lies between a point of it and the nearest seed, about.
+constexpr double kBetweenSeeds = 0.25;
+// Cosines of normals that face each other: near places, and places whose supports are meant.
+constexpr double kFacing = -0.3, kOpposed = -0.8;
+// Steps of a climb over directions [rad]: between them Newton's method tries to take over.
+constexpr double kClimbs[] = {0.3, 1e-2, 1e-4, 1e-8};
+
 Vec3 support_point(const void* point, const Vec3&) noexcept {
   return *static_cast<const Vec3*>(point);
+}
+
+// Is p in the solid? By F, or by the side of the surface that p lies on at its nearest place, which is not farther than
+// the nearest seed.
+bool holds(const SmoothSurface& surface, const Vec3& p) noexcept {
+  if ((p - surface.centre()).squaredNorm() > surface.radius() * surface.radius()) return surface.cavity();
+  if (surface.has_implicit()) return surface.implicit(p).F <= 0;
+  constexpr int kNearest = 4;
+  const SurfaceSeed* nearest[kNearest];
+  int count = 0;
+  const auto far = [&p](const SurfaceSeed& seed) { return (seed.p_S - p).squaredNorm(); };
+  for (const SurfaceSeed& seed : surface.seeds()) {
+    if (count == kNearest && far(seed) >= far(*nearest[count - 1])) continue;
+    int i = count < kNearest ? count++ : count - 1;
+    for (; i > 0 && far(*nearest[i - 1]) > far(seed); --i) nearest[i] = nearest[i - 1];
+    nearest[i] = &seed;
+  }
+  ExtremalFeature point, foot;
+  point.set_point(p);
+  foot.set_surface(surface, Mat3::Identity(), Vec3::Zero());
+  double least = std::sqrt(far(*nearest[0]));
+  bool inside = nearest[0]->n_S.dot(p - nearest[0]->p_S) <= 0;
+  for (int i = 0; i < count; ++i) {
+    ExtremalRoot root;
+    foot.place(*nearest[i]);
+    if (!solve_extremal(point, foot, surface.radius(), kFootSteps, root) || std::abs(root.d) >= least) continue;
+    least = std::abs(root.d);
+    inside = root.d <= 0;
+  }
+  return inside;
 }
 
 }  // namespace
@@ -20,54 +60,232 @@ void ExtremalSearch::seed_starts(Starts& starts) const noexcept {
   const bool seeds_only = other != nullptr && !other->convex();
   for (const SurfaceSeed& seed : b_.seeds()) {
     if (seeds_only) {
-      for (const SurfaceSeed& on_a : other->seeds()) {
-        const Vec3 between = a_.from_own(on_a.p_S) - seed.p_S;
-        const double opposed = -a_.turned(on_a.n_S).dot(seed.n_S);
-        if (opposed > 0.3) starts.add({seed.n_S, -between.squaredNorm(), &seed, &on_a});
-      }
+      const SurfaceSeed* on_a = opposed_seed(seed, kFacing);
+      if (on_a == nullptr) continue;
+      starts.add({seed.n_S, -(a_.from_own(on_a->p_S) - seed.p_S).norm(), &seed, on_a});
       continue;
     }
-    Vec3 n = seed.n_S;
-    double gap = n.dot(a_.support(-n) - seed.p_S);
-    if (!b_.cavity()) {
-      Vec3 towards_a;
-      const double apart = closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &seed.p_S},
-                                          a_.centre() - seed.p_S, 1e-4, towards_a);
-      if (apart > 0) gap = apart, n = towards_a;
-      if (apart > 0 && n.dot(seed.n_S) < 0) continue;  // A is on the other side of the surface there
-    }
+    Vec3 n;
+    double gap =
+        closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &seed.p_S}, a_.centre() - seed.p_S, 1e-4, n);
+    if (gap > 0 && n.dot(seed.n_S) < 0) continue;  // A is on the other side of the surface there
+    if (gap <= 0) n = seed.n_S, gap = n.dot(a_.support(-n) - seed.p_S);
     starts.add({n, -gap, &seed, nullptr});
   }
 }
 
-// Does the root's overlap exist: does each point lie in the other solid? Else it is a root on a far side.
-bool ExtremalSearch::overlaps_there() const noexcept {
-  if (-root_.d > b_.radius() + a_.size()) return false;
-  if (b_.has_implicit() && b_.implicit(root_.pa).F > 0) return false;
-  const SmoothSurface* other = a_.surface();
-  return other == nullptr || !other->has_implicit() || other->implicit(a_.to_own(root_.pb)).F <= 0;
+// The place of the surface nearest to p, from a seed, which becomes that place.
+bool ExtremalSearch::foot(const Vec3& p, ExtremalFeature& on, SurfaceSeed& seed) noexcept {
+  ExtremalFeature point;
+  ExtremalRoot root;
+  point.set_point(p);
+  on.place(seed);
+  const bool solved = solve_extremal(point, on, scale_, kFootSteps, root);
+  iterations_ += root.iterations;
+  if (!solved || !root.least) return false;
+  ExtremalSide side;
+  on.remember(side);
+  seed = {on.kind() == ExtremalFeature::Kind::patch ? root.pb : side.p_S, root.n, {side.feature, side.p_S.head<2>()}};
+  nearest_ = root.pb;
+  return true;
 }
 
+// From points that are apart: A's nearest place to B's point, B's nearest to that, and so on. Each is nearer.
+bool ExtremalSearch::approach(const Start& start) noexcept {
+  SurfaceSeed on_b = *start.seed, on_a;
+  if (start.seed_a != nullptr) on_a = *start.seed_a;
+  Vec3 n = start.n, p = on_b.p_S;
+  for (int i = 0; i < kApproaches; ++i) {
+    if (start.seed_a != nullptr) {
+      a_.set(0, Vec3::Zero(), on_a_);
+      if (!foot(p, on_a_, on_a)) return false;
+      p = nearest_;
+    } else {
+      const double gap =
+          closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &p}, a_.centre() - p, 1e-6, n);
+      if (gap <= 0) return false;
+      p += gap * n;
+    }
+    if (!foot(p, on_b_, on_b)) return false;
+    p = nearest_;
+  }
+  return start_at({n, 0, &on_b, start.seed_a != nullptr ? &on_a : nullptr});
+}
+
+// Newton's method from a start that is apart may end farther away, or at no minimum: then again from nearer.
+bool ExtremalSearch::near_root(const Start& start) noexcept {
+  const bool found = start_at(start);
+  if (start.value >= 0 || (found && root_.least && root_.d <= -start.value)) return found;
+  return approach(start) || (found && start_at(start));
+}
+
+// Newton's method from the nearest seeds, and from all that are not farther than the best place by what may lie between
+// seeds. Where that proves nothing, from all of them.
 bool ExtremalSearch::cold_seeds() noexcept {
-  if (b_.cavity() && a_.surface() != nullptr && a_.surface()->cavity()) return false;
+  if (b_.cavity()) return cold_hollow();
   Starts starts;
+  starts.most = kMostStarts;
   seed_starts(starts);
+  const double nearest = starts.count > 0 ? -starts.best[0].value : 0;
+  const bool both = a_.surface() != nullptr && !a_.surface()->convex();
+  const double between = kBetweenSeeds * (b_.radius() + (both ? a_.size() : 0.0));
   ExtremalSearch best(a_, b_);
-  bool any = false;
+  bool any = false, deeper = false;
   for (int i = 0; i < starts.count; ++i) {
-    if (!start_at(starts.best[i]) || !root_.least) continue;
+    if (i >= kStarts && any && -starts.best[i].value > best.root_.d + between) break;
+    if (!near_root(starts.best[i])) continue;
+    if (!root_.least || (root_.d < 0 && !root_.parts)) {
+      deeper = deeper || (root_.parts && overlaps());
+      continue;
+    }
     if (root_.d < 0 && !overlaps_there()) continue;
     if (any && root_.d >= best.root_.d) continue;
     any = true;
-    best.root_ = root_;
-    best.on_a_ = on_a_, best.on_b_ = on_b_;
-    best.feature_ = feature_;
+    best.keep(*this);
   }
-  if (!any) return false;
-  root_ = best.root_;
-  on_a_ = best.on_a_, on_b_ = best.on_b_;
-  feature_ = best.feature_;
+  // A seed nearer than the place found says that there is another, and so does an overlap.
+  if (!any || (best.root_.d > 0 && (best.root_.d > nearest || deeper))) return cold_deep();
+  keep(best);
   return true;
+}
+
+void ExtremalSearch::keep(const ExtremalSearch& other) noexcept {
+  root_ = other.root_;
+  on_a_ = other.on_a_, on_b_ = other.on_b_;
+  feature_ = other.feature_;
+}
+
+// p in the work frame. Of spheres and capsules with their radius.
+bool ExtremalSearch::a_holds(const Vec3& p) const noexcept {
+  if (a_.surface() != nullptr) return holds(*a_.surface(), a_.to_own(p));
+  Vec3 n;
+  return closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &p}, a_.centre() - p, 1e-9, n) <= a_.radius();
+}
+
+// Does the root's overlap exist: does each point lie in the other solid? Else it is a root on a far side.
+bool ExtremalSearch::overlaps_there() const noexcept {
+  if (-root_.d > b_.radius() + a_.size() || !holds(b_, root_.pa)) return false;
+  return a_.surface() == nullptr || a_holds(root_.pb);
+}
+
+// Does one of its points lie in the other solid? That proves an overlap, wherever it is.
+bool ExtremalSearch::overlaps() const noexcept {
+  return holds(b_, root_.pa) || a_holds(root_.pb);
+}
+
+// Is a point known that lies in both?
+bool ExtremalSearch::share_a_point() const noexcept {
+  for (const SurfaceSeed& seed : b_.seeds()) {
+    if (a_holds(seed.p_S)) return true;
+  }
+  for (const SurfaceSeed& seed : b_.seeds()) {
+    if (holds(b_, a_.support(seed.n_S))) return true;
+  }
+  if (a_.surface() == nullptr) return false;
+  return std::any_of(a_.surface()->seeds().begin(), a_.surface()->seeds().end(),
+                     [&](const SurfaceSeed& seed) { return holds(b_, a_.from_own(seed.p_S)); });
+}
+
+// Of A's seeds whose normals oppose this one's of B: the nearest. None of a convex A, which has its support.
+const SurfaceSeed* ExtremalSearch::opposed_seed(const SurfaceSeed& seed, double cosine) const noexcept {
+  const SmoothSurface* other = a_.surface();
+  if (other == nullptr || other->convex()) return nullptr;
+  const SurfaceSeed* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const SurfaceSeed& on_a : other->seeds()) {
+    const double miss = (a_.from_own(on_a.p_S) - seed.p_S).squaredNorm();
+    if (a_.turned(on_a.n_S).dot(seed.n_S) > cosine || miss >= least) continue;
+    least = miss;
+    best = &on_a;
+  }
+  return best;
+}
+
+// Newton's method from every seed. What counts is the shortest way out at a place where one point lies in the other
+// solid, which proves that they overlap; else, apart, the least distance; else the shortest way out of any kind.
+bool ExtremalSearch::cold_deep() noexcept {
+  ExtremalSearch proved(a_, b_), claimed(a_, b_), apart(a_, b_);
+  bool any_proved = false, any_claimed = false, any_apart = false;
+  const auto better = [&](ExtremalSearch& best, bool& any) {
+    if (any && std::abs(root_.d) >= std::abs(best.root_.d)) return;
+    any = true;
+    best.keep(*this);
+  };
+  for (const SurfaceSeed& seed : b_.seeds()) {
+    if (!start_at({seed.n_S, 0, &seed, opposed_seed(seed, kOpposed)})) continue;
+    if (root_.d >= 0) {
+      if (root_.least) better(apart, any_apart);
+    } else if (root_.parts && overlaps()) {
+      better(proved, any_proved);
+    } else if (root_.parts) {
+      better(claimed, any_claimed);
+    }
+  }
+  if (any_proved) return keep(proved), true;
+  if (any_apart && !share_a_point()) return keep(apart), true;
+  if (any_claimed) return keep(claimed), true;
+  return way_out();
+}
+
+// What separates the hulls of both, or the part of A's hull that reaches furthest beyond the hollow's: always there.
+bool ExtremalSearch::way_out() noexcept {
+  Vec3 n = b_.seeds()[0].n_S;
+  for (const SurfaceSeed& seed : b_.seeds()) {
+    if (worth(seed.n_S) > worth(n)) n = seed.n_S;
+  }
+  for (std::size_t i = 1; i < std::size(kClimbs); ++i) {
+    climb(n, kClimbs[i - 1], kClimbs[i]);
+    if (start_at({n, 0, nullptr, nullptr}) && (b_.cavity() ? root_.least : root_.parts)) return true;
+  }
+  return fall_back(n);
+}
+
+// Where A's points reach furthest into the wall at a seed, or come nearest to it: its farthest point, or of a surface
+// that is not convex one of its seeds.
+ExtremalSearch::Start ExtremalSearch::hollow_start(const SurfaceSeed& seed) const noexcept {
+  const SmoothSurface* other = a_.surface();
+  const Vec3& n = seed.n_S;
+  if (other == nullptr || other->convex()) return {n, n.dot(seed.p_S - a_.support(-n)), &seed, nullptr};
+  const Vec3 n_A = a_.to_own(n) - a_.to_own(Vec3::Zero());
+  const SurfaceSeed* lowest = &other->seeds()[0];
+  for (const SurfaceSeed& on_a : other->seeds()) {
+    if (n_A.dot(on_a.p_S) < n_A.dot(lowest->p_S)) lowest = &on_a;
+  }
+  return {n, n.dot(seed.p_S - a_.from_own(lowest->p_S)), &seed, lowest};
+}
+
+// A in a bowl: how far its points are from the wall, or how far they reach beyond it. Starts are the places of the wall
+// where they do so most; of two that are not convex, A's seeds near them, too.
+bool ExtremalSearch::cold_hollow() noexcept {
+  const SmoothSurface* other = a_.surface();
+  if (other != nullptr && other->cavity()) return false;
+  Starts starts, inner;
+  starts.most = kMostStarts;
+  const double between = kBetweenSeeds * b_.radius();
+  for (const SurfaceSeed& seed : b_.seeds()) {
+    starts.add(hollow_start(seed));
+    const SurfaceSeed* on_a = opposed_seed(seed, kOpposed);
+    if (on_a == nullptr) continue;
+    inner.add({seed.n_S, -(a_.from_own(on_a->p_S) - seed.p_S).squaredNorm(), &seed, on_a});
+  }
+  ExtremalSearch best(a_, b_);
+  bool any = false;
+  const auto look = [&](const Starts& all) {
+    for (int i = 0; i < all.count; ++i) {
+      if (i >= kStarts && any && -all.best[i].value > best.root_.d + between) break;
+      if (!start_at(all.best[i]) || !root_.least || (any && root_.d >= best.root_.d)) continue;
+      if (root_.d < 0 && !holds(b_, root_.pa)) continue;
+      any = true;
+      best.keep(*this);
+    }
+  };
+  corners_ = a_.edges() > 0;
+  look(starts);
+  corners_ = false;
+  if (!any) look(starts);
+  look(inner);
+  if (any) return keep(best), true;
+  return way_out();
 }
 
 }  // namespace tactus

@@ -161,6 +161,28 @@ bool is_least(const Local& s, const ExtremalFeature& a, const SmoothSurface& sur
   return positive(q11, q12, q22) || std::abs(q11 * q22 - q12 * q12) <= 1e-12 * (q11 * q11 + q22 * q22);
 }
 
+// k_a + k_b > 0: surfaces that touch there do not cross. 1 + d K > 0 with K^-1 = k_a^-1 + k_b^-1, the curvature of
+// what all places of A that touch B make: the way out is a shortest one. K = k_b - k_b C k_b with C the inverse of
+// k_a + k_b, or along a curve only.
+bool parts(const Local& s, int dim_a) noexcept {
+  const Form2 &ka = s.k_a, &kb = s.k_b;
+  Form2 C;
+  if (dim_a == 2) {
+    const double xx = ka.xx + kb.xx, xy = ka.xy + kb.xy, yy = ka.yy + kb.yy, det = xx * yy - xy * xy;
+    if (xx + yy > 0 && std::abs(det) <= 1e-12 * (xx * xx + yy * yy)) return true;  // they fit each other along a line
+    if (!positive(xx, xy, yy)) return false;
+    C = {yy / det, -xy / det, xx / det};
+  } else if (dim_a == 1) {
+    const Pair2 k_t = times(kb, s.along);
+    const double stiff = s.bend + s.along.x * k_t.x + s.along.y * k_t.y;
+    if (!(stiff > 0)) return false;
+    C = {s.along.x * s.along.x / stiff, s.along.x * s.along.y / stiff, s.along.y * s.along.y / stiff};
+  }
+  const Pair2 c1 = times(C, {kb.xx, kb.xy}), c2 = times(C, {kb.xy, kb.yy});
+  const Pair2 m1 = times(kb, c1), m2 = times(kb, c2);
+  return positive(1 + s.d * (kb.xx - m1.x), s.d * (kb.xy - m2.x), 1 + s.d * (kb.yy - m2.y));
+}
+
 double conditioning(const Local& s, int dim_a, double scale) noexcept {
   const Form2 &ka = s.k_a, &kb = s.k_b;
   const double n11 = 1 + s.d * kb.xx, n12 = s.d * kb.xy, n22 = 1 + s.d * kb.yy;
@@ -189,6 +211,7 @@ void finish(const Local& s, const ExtremalFeature& a, const ExtremalFeature& b, 
   out.b = {2, -s.k_b.xx, -s.k_b.xy, -s.k_b.yy, 0, 0};
   out.conditioning = conditioning(s, a.dim(), scale);
   out.least = is_least(s, a, *b.surface());
+  out.parts = s.d < 0 && !b.surface()->convex() && parts(s, a.dim());
 }
 
 }  // namespace

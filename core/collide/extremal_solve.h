@@ -14,6 +14,9 @@ struct ExtremalRoot {
   double residual = 0;   // [m]
   bool opposed = false;  // lambda_2 > 0: the outward normals of the two surfaces oppose each other
   bool least = false;  // a local minimum of the distance, or of the overlap over directions, not another critical point
+  // Overlapping, one surface not convex: moved by -d n, A touches B there without crossing it nearby, and no shorter
+  // way nearby does that. How deep it is does not matter, which it does for `least`.
+  bool parts = false;
 };
 
 // From where the features are now; b is a surface. scale: a length of the pair. False: no root was found within `most`

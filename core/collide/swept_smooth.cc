@@ -47,6 +47,7 @@ SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double s
         if (s.t == 0) return out;
         break;
       }
+      if (s.t == 0 && is_buried(a.shape, s.X_WA, b.shape, s.X_WB, pair)) return out;
       gap = pair.d;
       if (s.t == 0 && gap <= kSweepNear * slack) {
         limit = std::max(deepest, -gap);
