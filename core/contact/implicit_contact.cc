@@ -76,13 +76,15 @@ struct Push {
   }
 }
 
-Vec3 velocity_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& b) noexcept {
+// Body: anything with v and w.
+template <typename Body>
+Vec3 velocity_of(const ImplicitContact& c, const Body& a, const Body& b) noexcept {
   const Vec3 v = a.v + a.w.cross(c.r_a) - b.v - b.w.cross(c.r_b);
   return c.e.transpose() * v;
 }
 
-[[gnu::always_inline]] inline Twist twist_of(const ImplicitContact& c, const SweepBody& a,
-                                             const SweepBody& b) noexcept {
+template <typename Body>
+[[gnu::always_inline]] inline Twist twist_of(const ImplicitContact& c, const Body& a, const Body& b) noexcept {
   Twist t{Vec3::Zero(), Vec3::Zero()};
   if (!c.bodies_rest) t = {velocity_of(c, a, b), c.e.transpose() * (a.w - b.w)};
   if (c.trees != nullptr) add_twist(*c.trees, t);
@@ -90,8 +92,8 @@ Vec3 velocity_of(const ImplicitContact& c, const SweepBody& a, const SweepBody& 
 }
 
 // V alone.
-[[gnu::always_inline]] inline Vec3 point_velocity(const ImplicitContact& c, const SweepBody& a,
-                                                  const SweepBody& b) noexcept {
+template <typename Body>
+[[gnu::always_inline]] inline Vec3 point_velocity(const ImplicitContact& c, const Body& a, const Body& b) noexcept {
   Vec3 V = Vec3::Zero();
   if (!c.bodies_rest) V = velocity_of(c, a, b);
   if (c.trees != nullptr) add_velocity(*c.trees, V);
@@ -311,7 +313,7 @@ void follow_point(ImplicitContact& c, const Vec3& moved) noexcept {
 
 }  // namespace
 
-void follow(ImplicitContact& c, const SweepBody& a, const SweepBody& b, double h) noexcept {
+void follow(ImplicitContact& c, const SpatialVelocity& a, const SpatialVelocity& b, double h) noexcept {
   if (c.at_point) {
     follow_point(c, h * point_velocity(c, a, b));
     return;

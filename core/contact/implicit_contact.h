@@ -96,7 +96,8 @@ void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept;
 // Brings an impulse f and its moment m about p_ref, in the basis e, to both bodies.
 void add_impulse(const ImplicitContact& c, const Vec3& f, const Vec3& m, SweepBody& a, SweepBody& b) noexcept;
 
-// After a substep of length h: depths and springs move with the bodies; impulses are summed.
-void follow(ImplicitContact& c, const SweepBody& a, const SweepBody& b, double h) noexcept;
+// After a substep of length h, at whose end the bodies have the velocities given: depths and springs move with them;
+// impulses are summed.
+void follow(ImplicitContact& c, const SpatialVelocity& a, const SpatialVelocity& b, double h) noexcept;
 
 }  // namespace tactus

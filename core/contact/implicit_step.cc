@@ -30,9 +30,13 @@ struct Sweep {
   SweepBody* bodies;
   std::span<const BodyIndex> moving;  // by forces, apart from links
   MeanVelocity* mean;                 // sums until the tick ends
+  MeanVelocity* before;               // the same without the last substep
+  SpatialVelocity* end;               // velocities at the end of the last substep
+  MeanVelocity* drift;                // what forces other than contacts change velocities by in each substep
   Vec3* late_moment;                  // [N m s]
   std::uint32_t* again;
-  RobotSweep* robots;  // of each robot; tree null: stands still in this tick
+  std::uint32_t* on_links;  // contacts of which a side is a link
+  RobotSweep* robots;       // of each robot; tree null: stands still in this tick
   std::uint32_t robot_count;
   std::uint32_t* link_contacts;  // met so far in this tick
 };
@@ -218,33 +222,39 @@ void load_bodies(const Sweep& s) noexcept {
                       : SweepBody{v, w, v, w, k.inv_I_W, k.inv_mass};
     if (s.tick.model.planar) s.bodies[b].inv_I = Vec3(0, 0, k.inv_I_W(2, 2)).asDiagonal();
     s.mean[b] = {Vec3::Zero(), Vec3::Zero()};
+    s.end[b] = {s.bodies[b].w, s.bodies[b].v};
     s.late_moment[b].setZero();
   }
 }
 
-// Velocities at the end of a substep with the contact impulses of the last one (the warm start).
-void predict(const Sweep& s) noexcept {
+// Constant in the tick.
+void find_drift(const Sweep& s) noexcept {
   const Tick& tick = s.tick;
   for (const BodyIndex b : s.moving) {
-    SweepBody& body = s.bodies[b];
+    const SweepBody& body = s.bodies[b];
     const Vec3 a =
         tick.model.bodies[b].gravity_scale * tick.parameters.gravity_W + body.inv_mass * tick.applied[b].force;
+    s.drift[b] = {s.h * a, s.h * (body.inv_I * tick.applied[b].torque)};
+  }
+}
+
+// Velocities at the end of a substep with the contact impulses of the last one (the warm start).
+void begin_substep(const Sweep& s) noexcept {
+  for (const BodyIndex b : s.moving) {
+    SweepBody& body = s.bodies[b];
     const Vec3 dv = body.v - body.v_free, dw = body.w - body.w_free;
-    body.v_free = body.v + s.h * a;
-    body.w_free = body.w + s.h * (body.inv_I * tick.applied[b].torque);
+    body.v_free = body.v + s.drift[b].v;
+    body.w_free = body.w + s.drift[b].w;
     body.v = body.v_free + dv;
     body.w = body.w_free + dw;
   }
+  for_robots(s, [](RobotSweep& robot) { predict(robot); });
 }
 
 // Between bodies of very different masses one sweep brings only a small part of the load from contact to contact. Those
 // that carry much for the lighter body's mass are visited again, the more the more they carry, so that the cost stays
 // where the trouble is.
-void visit_again(const Sweep& s) noexcept {
-  std::uint32_t count = 0;
-  for (std::uint32_t i = 0; i < s.count; ++i) {
-    if (s.contacts[i].P[0] * s.contacts[i].inv_mass > kStress) s.again[count++] = i;
-  }
+void visit_again(const Sweep& s, std::uint32_t count) noexcept {
   for (int round = 1; round <= kExtraSweeps && count > 0; ++round) {
     std::uint32_t kept = 0;
     for (std::uint32_t k = 0; k < count; ++k) {
@@ -262,40 +272,48 @@ void visit_again(const Sweep& s) noexcept {
 void keep_angular_momentum(const Sweep& s, const ImplicitContact& c) noexcept {
   const double inv_a = s.bodies[c.a].inv_mass, inv_b = s.bodies[c.b].inv_mass;
   if (inv_a == 0 || inv_b == 0) return;
-  const Vec3 parted = s.h * (s.mean[c.a].v - s.mean[c.b].v);
+  const Vec3 parted = s.h * (s.before[c.a].v - s.before[c.b].v);
   const Vec3 moment = parted.cross(c.e * Vec3(c.P[0], c.Q[0], c.Q[1])) / (inv_a + inv_b);
   s.late_moment[c.a] -= inv_b * moment;
   s.late_moment[c.b] -= inv_a * moment;
 }
 
-void substep(const Sweep& s, bool first) noexcept {
-  predict(s);
-  for_robots(s, [](RobotSweep& robot) { predict(robot); });
-  if (first) {
-    for (std::uint32_t i = 0; i < s.count; ++i) {
-      const ImplicitContact& c = s.contacts[i];
-      add_impulse(c, Vec3(c.P[0], c.Q[0], c.Q[1]), Vec3(c.Q[2], c.P[1], c.P[2]), s.bodies[c.a], s.bodies[c.b]);
-    }
-  }
+// What the last substep did to a contact, found only when the contact is met again: a large world's contacts are more
+// than the inner caches hold, and each way through them is paid for. over: substeps that are over.
+void catch_up(const Sweep& s, ImplicitContact& c, std::uint32_t over) noexcept {
+  if (over == 0) return;
+  if (c.trees == nullptr) follow(c, s.end[c.a], s.end[c.b], s.h);
+  if (over > 1) keep_angular_momentum(s, c);
+}
+
+void visit_robots(const Sweep& s) noexcept {
   for_robots(s, [](RobotSweep& robot) {
     if (robot.row_count > 0) visit_rows(robot);
   });
+}
+
+void substep(const Sweep& s, std::uint32_t over, std::uint32_t link_count) noexcept {
+  visit_robots(s);
+  std::uint32_t stressed = 0;
   for (std::uint32_t i = 0; i < s.count; ++i) {
     ImplicitContact& c = s.contacts[i];
+    catch_up(s, c, over);
     visit(c, s.bodies[c.a], s.bodies[c.b]);
+    if (c.P[0] * c.inv_mass > kStress) s.again[stressed++] = i;
   }
-  visit_again(s);
-  for_robots(s, [](RobotSweep& robot) {
-    if (robot.row_count > 0) visit_rows(robot);
-  });
-  for (std::uint32_t i = 0; i < s.count; ++i) {
-    ImplicitContact& c = s.contacts[i];
-    follow(c, s.bodies[c.a], s.bodies[c.b], s.h);
-    if (!first) keep_angular_momentum(s, c);
-  }
+  visit_again(s, stressed);
+  visit_robots(s);
   for (const BodyIndex b : s.moving) {
-    s.mean[b].v += s.bodies[b].v;
-    s.mean[b].w += s.bodies[b].w;
+    const SweepBody& body = s.bodies[b];
+    s.before[b] = s.mean[b];
+    s.end[b] = {body.w, body.v};
+    s.mean[b].v += body.v;
+    s.mean[b].w += body.w;
+  }
+  // Velocities of links are the robots' of this moment.
+  for (std::uint32_t k = 0; k < link_count; ++k) {
+    ImplicitContact& c = s.contacts[s.on_links[k]];
+    follow(c, s.end[c.a], s.end[c.b], s.h);
   }
   for_robots(s, [](RobotSweep& robot) { end_substep(robot); });
 }
@@ -341,13 +359,16 @@ Vec3 add_mean_force(const Sweep& s, const ImplicitContact& c, SpatialForce* F) n
   return force;
 }
 
-// Applied and mean contact forces on all bodies; of links the latter apart, too.
-void find_forces(const Sweep& s, SpatialForce* F) noexcept {
+// Applied and mean contact forces on all bodies; of links the latter apart, too. And what pairs remember.
+void end_contacts(const Sweep& s, std::uint32_t substeps, SpatialForce* F, State& state) noexcept {
   const Tick& tick = s.tick;
   SpatialForce* contact = tick.contact_wrench != nullptr ? tick.contact_wrench : F;
   if (contact == F) std::copy_n(tick.applied, s.state.body_count(), F);
   for (std::uint32_t i = 0; i < s.count; ++i) {
-    publish(s, s.contacts[i], s.chosen[i], add_mean_force(s, s.contacts[i], contact));
+    ImplicitContact& c = s.contacts[i];
+    catch_up(s, c, substeps);
+    publish(s, c, s.chosen[i], add_mean_force(s, c, contact));
+    remember(s, i, state);
   }
   for (BodyIndex b = 0; contact != F && b < s.state.body_count(); ++b) {
     F[b] = {tick.applied[b].torque + contact[b].torque, tick.applied[b].force + contact[b].force};
@@ -373,7 +394,11 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
                 tick.arena.take<SweepBody>(bodies),
                 {who_moves, moving},
                 tick.arena.take<MeanVelocity>(bodies),
+                tick.arena.take<MeanVelocity>(bodies),
+                tick.arena.take<SpatialVelocity>(bodies),
+                tick.arena.take<MeanVelocity>(bodies),
                 tick.arena.take<Vec3>(bodies),
+                tick.arena.take<std::uint32_t>(count),
                 tick.arena.take<std::uint32_t>(count),
                 tick.arena.take<RobotSweep>(tick.kinematics.robots.size()),
                 static_cast<std::uint32_t>(tick.kinematics.robots.size()),
@@ -381,12 +406,22 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
   prescribe_velocities(tick.model, state.time, tick.h, state);
   load_bodies(s);
   report.solver_failures += load_robots(s);
-  for (std::uint32_t i = 0; i < count; ++i) prepare(s, i);
+  find_drift(s);
+  begin_substep(s);
+  std::uint32_t on_links = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    prepare(s, i);
+    const ImplicitContact& c = s.contacts[i];
+    if (c.trees != nullptr) s.on_links[on_links++] = i;
+    add_impulse(c, Vec3(c.P[0], c.Q[0], c.Q[1]), Vec3(c.Q[2], c.P[1], c.P[2]), s.bodies[c.a], s.bodies[c.b]);
+  }
   report.robot_contacts_dropped = link_contacts - std::min(link_contacts, tick.limits.robot_contacts);
-  for (std::uint32_t k = 0; k < substeps; ++k) substep(s, k == 0);
+  for (std::uint32_t k = 0; k < substeps; ++k) {
+    if (k > 0) begin_substep(s);
+    substep(s, k, on_links);
+  }
   auto* F = tick.arena.take<SpatialForce>(bodies);
-  find_forces(s, F);
-  for (std::uint32_t i = 0; i < count; ++i) remember(s, i, state);
+  end_contacts(s, substeps, F, state);
   for (const BodyIndex b : s.moving) {
     F[b].torque += s.late_moment[b] / tick.h;
     s.mean[b].v /= substeps, s.mean[b].w /= substeps;
