@@ -21,8 +21,8 @@ namespace tactus {
 //   gentle:  the descent with overlaps left alone for this step.
 // Order: peg printed: lcp, descent, search, then the repaired constraints. Others: descent, gentle, lcp, search. Where
 // nothing holds, or the work of a step is spent, the outcome that violates least, of those that throw nothing, is kept
-// (a body may stand in a trap for that step). A descent ends where a choice comes again; until every constraint is
-// content its convex problems are solved roughly.
+// (a body may stand in a trap for that step). In large islands a descent ends where a choice comes again, and its
+// convex problems are solved roughly until every constraint is content.
 inline constexpr std::uint32_t kDescentRounds = 60, kSearchStarts = 48;
 
 class FeatureSolver {
