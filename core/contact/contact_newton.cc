@@ -438,8 +438,8 @@ void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
 }
 
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
-                                     const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work,
-                                     double enough) noexcept {
+                                     const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work, double enough,
+                                     bool softly) noexcept {
   const Context s{problem, island, disc, u, work};
   ContactSolution best;
   sum_up(s, p);
@@ -450,7 +450,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
-  double proximal = best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual, leap = 1;
+  double proximal = softly && best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual, leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
   for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= enough); ++step) {

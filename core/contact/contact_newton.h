@@ -37,9 +37,9 @@ class ContactNewton {
                            const ContactIsland& island) noexcept;
   // p: per contact of the problem, the guess and the result; u: half velocities, sum Y p of it on return. The best seen
   // is kept. After shape() of the same island. Ends when the work is spent: with none left p stays the guess. enough:
-  // residual at which to stop at once.
+  // residual at which to stop at once. softly: a guess that is far off begins with a large D.
   ContactSolution solve(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc, Vec3* p,
-                        double* u, SolverWork& work, double enough = kNewtonEnough) noexcept;
+                        double* u, SolverWork& work, double enough = kNewtonEnough, bool softly = true) noexcept;
 
  private:
   // The law's value and slope at one contact.

@@ -52,7 +52,7 @@ struct ProblemContact {
   Eigen::Vector2d slip = Eigen::Vector2d::UnitX();  // unit, along t1, t2
   double bound = 0;                                 // [N s]
   bool stops = true;  // sliding: comes to rest where c turns its slip round; false: c is no velocity
-  double bias = 0;          // what of b is no velocity, but what the model asks for; < 0: the contact is to open [m/s]
+  double bias = 0;    // what of b is no velocity, but what the model asks for; < 0: the contact is to open [m/s]
   double lo = 0, hi = 0, compliance = 0;  // of a row; compliance >= 0: velocity that a unit impulse takes off it
   // Where it came from.
   std::uint32_t manifold = kNone, point = 0;  // point: index in the ContactSet. kNone: a joint's row

@@ -121,7 +121,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   sum_up();
   work.spend(kLookWork * island.contacts.size() * (fits ? kFewSweeps : kManySweeps));
   keep({sweep_island(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
-  if (fits && best.residual > tolerance()) keep(newton_.solve(problem, island, disc, p, u, work, enough));
+  if (fits && best.residual > tolerance()) keep(newton_.solve(problem, island, disc, p, u, work, enough, false));
   if (fits && best.residual > tolerance() && pivot(problem, island, p, work)) {
     keep(newton_.solve(problem, island, disc, p, u, work, enough));
   }

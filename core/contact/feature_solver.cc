@@ -13,6 +13,7 @@ constexpr double kRoundedSquare = 1e-6;  // of the square of a velocity
 // Of the work that is left, for one attempt: of the first kind, and others.
 constexpr double kFirstShare = 0.6, kShare = 0.5;
 constexpr std::uint32_t kTogether = 12;   // rounds in which all constraints change at once
+constexpr std::size_t kLarge = 64;        // contacts of an island at which rounds are dear
 constexpr double kOfRough = 3;            // of a convex problem's residual: what gaps are known to
 constexpr std::uint32_t kUnsolved = 3;    // convex problems without a solution at which a descent is left
 constexpr std::uint32_t kMixRounds = 60;  // to find a normal between two
@@ -243,19 +244,20 @@ bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bo
 
 bool FeatureSolver::descend(const GroupedContacts& all, const Island& island) noexcept {
   mix_.group = changed_group_ = changed_from_ = kNoContact;
-  bool one_at_a_time = false, rough = true;  // until every constraint is content
+  const bool large = island.contacts.contacts.size() > kLarge;
+  bool one_at_a_time = false, rough = large;  // until every constraint is content
   std::uint32_t unsolved = 0;
   std::uint64_t seen[kDescentRounds];  // choices: one that comes again would lead round once more
   for (std::uint32_t round = 0; round < kDescentRounds && !work_.spent(); ++round) {
     seen[round] = number_of_choice(island);
-    if (std::find(seen, seen + round, seen[round]) != seen + round && changed_) {
+    if (std::find(seen, seen + round, seen[round]) != seen + round && changed_ && large) {
       if (one_at_a_time) return false;
       one_at_a_time = true;
     }
     one_at_a_time = one_at_a_time || round >= kTogether;
     solve_chosen(all, island, rough);
     look(all, island);
-    if (step_.failures > 0 && ++unsolved == kUnsolved) return false;
+    if (step_.failures > 0 && ++unsolved == kUnsolved && large) return false;
     const std::uint32_t g = changed_group_, before = changed_from_;
     changed_ = improve(all, island, one_at_a_time, rough);
     if (!changed_ && !rough) return solved(all, island);

@@ -18,9 +18,11 @@ namespace tactus {
 //            is pushed along a normal between theirs (mix), at which both gaps are zero, as (15) allows.
 //   lcp:     eqs. (11) to (15) through math/lcp (feature_lcp.h) give the choice.
 //   search:  other starts of the descent, and single constraints tried with each of their contacts.
-// Order: peg printed: lcp, descent, search, then the repaired constraints. Others: descent, lcp, search. Where nothing
-// holds, or the work of a step is spent, the outcome that violates least is kept (a body may stand in a trap for that
-// step).
+//   gentle:  the descent with overlaps left alone for this step.
+// Order: peg printed: lcp, descent, search, then the repaired constraints. Others: descent, gentle, lcp, search. Where
+// nothing holds, or the work of a step is spent, the outcome that violates least, of those that throw nothing, is kept
+// (a body may stand in a trap for that step). In large islands a descent ends where a choice comes again, and its
+// convex problems are solved roughly until every constraint is content.
 inline constexpr std::uint32_t kDescentRounds = 60, kSearchStarts = 48;
 
 class FeatureSolver {
@@ -31,7 +33,7 @@ class FeatureSolver {
   // the X-constraints count, and groups of Kind::repaired are the fallback; else all groups given are satisfied.
   // fallbacks: islands that the first method did not solve, or one of whose convex problems, whether it decided or
   // not, took a fallback of its own;
-  // failures: those that none did.
+  // failures: those that none did. work: of the step; the smallest islands first, each with its share.
   SolverReport solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions, SolverWork work,
                      ContactSolver& solver, Vec3* p, double* u) noexcept;
   // Contacts that push, of the last solve, one for each group (kNoContact: none).
