@@ -3,8 +3,6 @@
 // model: median, 99th percentile and worst step [ms], steps over their length, islands solved by a fallback and those
 // not solved (each step may have several), the worst residual, the largest energy over that of the start. CSV on
 // stdout. usage: tactus_bench_rates [STEPS [RATE_HZ [SCENE]...]]
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -13,16 +11,11 @@
 
 #include "core/scene/scene.h"
 #include "core/world.h"
+#include "tests/bench/bench_cases.h"
 #include "tests/bench/usage.h"
 
 namespace tactus {
 namespace {
-
-double thread_ms() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
-}
 
 void measure(const std::string& scene, ContactModelKind kind, int steps, double rate) {
   SceneOptions options;
@@ -32,7 +25,7 @@ void measure(const std::string& scene, ContactModelKind kind, int steps, double 
   World world(std::move(run.model), options.limits);
   const auto energy = [&] { return mechanical_energy(world.model(), world.parameters().gravity_W, world.state()); };
   const double start = energy();
-  std::vector<double> ms;
+  StepClock clock(static_cast<std::uint64_t>(steps));
   std::uint32_t fallbacks = 0, failures = 0, failing_steps = 0, over = 0;
   double residual = 0, most = start;
   for (int i = 0; i < steps; ++i) {
@@ -40,18 +33,20 @@ void measure(const std::string& scene, ContactModelKind kind, int steps, double 
       const auto tick = static_cast<std::uint64_t>(i);
       if (push.start <= tick && tick < push.end) world.apply(push.body, push_force(world.model(), world.state(), push));
     }
-    const double before = thread_ms();
+    clock.begin();
     const StepReport report = world.step();
-    ms.push_back(thread_ms() - before);
-    over += ms.back() > 1e3 / rate ? 1 : 0;
+    clock.end();
     fallbacks += report.solver_fallbacks, failures += report.solver_failures;
     failing_steps += report.solver_failures > 0 ? 1 : 0;
     residual = std::max(residual, report.solver_residual), most = std::max(most, energy());
   }
-  std::sort(ms.begin(), ms.end());
-  const std::size_t n = ms.size();
+  std::vector<float> us = clock.finish();
+  for (const float t : us) over += t > 1e6 / rate ? 1 : 0;
+  std::sort(us.begin(), us.end());
+  const std::size_t n = us.size();
   std::printf("%s,%s,%d,%g,%.3f,%.2f,%.1f,%u,%u,%u,%u,%.2g,%.2f\n", scene.c_str(), to_string(kind), steps, rate,
-              ms[n / 2], ms[n * 99 / 100], ms.back(), over, fallbacks, failures, failing_steps, residual, most - start);
+              1e-3 * us[n / 2], 1e-3 * us[n * 99 / 100], 1e-3 * us.back(), over, fallbacks, failures, failing_steps,
+              residual, most - start);
   std::fflush(stdout);
 }
 
@@ -67,6 +62,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> scenes(argv + std::min(argc, 3), argv + argc);
   if (scenes.empty()) scenes = {"default", "dominoes"};
   try {
+    std::printf("# %s\n", tactus::bench::machine_line().c_str());
     std::printf(
         "scene,model,steps,rate_hz,ms_median,ms_p99,ms_worst,steps_over,fallbacks,failures,failing_steps,residual,"
         "energy_gained_j\n");
