@@ -9,7 +9,7 @@ namespace tactus {
 
 namespace {
 constexpr std::uint32_t kLarge = 0xffffffffu;  // strip of boxes wider than a strip
-constexpr std::size_t kFew = 8;                // so many boxes are tested each with each: no order pays
+constexpr std::size_t kFew = 8;  // so many boxes are tested each with each, so many pairs sorted by insertion
 }  // namespace
 
 BroadPhase::BroadPhase(std::vector<BroadShape> shapes,
@@ -225,7 +225,7 @@ bool BroadPhase::was_in_contact(PairKey key) const noexcept {
 // Counting sort by shape_a, then insertion by shape_b inside each (few) bucket: O(shapes + pairs). A few pairs by
 // insertion alone.
 void BroadPhase::sort_pairs() noexcept {
-  if (raw_count_ <= 8) {
+  if (raw_count_ <= kFew) {
     pair_count_ = raw_count_;
     for (std::uint32_t i = 0; i < raw_count_; ++i) {
       std::uint32_t j = i;
