@@ -113,4 +113,26 @@ int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, double lim
   return hunt.count;
 }
 
+bool arc_minimum_near(const ArcProblem& arc, const Vec3& start, Vec3& n) noexcept {
+  constexpr int kSteps = 8;
+  constexpr double kFar = 0.1;  // [rad]: a pair that turned this much in a tick is searched anew
+  double c = start.dot(arc.u), s = start.dot(arc.v);
+  const double size = std::sqrt(c * c + s * s), half = s < 0 ? -1.0 : 1.0;
+  if (size < 0.5) return false;
+  c /= size, s /= size;
+  for (int i = 0; i < kSteps && s * half > 0; ++i) {
+    const Sample m = sample(arc, c, s, half);
+    const double bend = m.rho - m.f(), step = -m.slope() / bend;
+    if (!(bend > 0) || std::abs(step) > kFar) return false;
+    if (std::abs(step) < 1e-15 || (i > 2 && std::abs(step) < 1e-13)) {
+      n = c * arc.u + s * arc.v;
+      return true;
+    }
+    c = m.c - step * m.s, s = m.s + step * m.c;
+    const double k = 1.0 / std::sqrt(c * c + s * s);
+    c *= k, s *= k;
+  }
+  return false;
+}
+
 }  // namespace tactus

@@ -39,4 +39,8 @@ inline constexpr int kArcMinima = 12;
 int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, double limit,
                Vec3 (&minima)[kArcMinima]) noexcept;
 
+// The local minimum that Newton's method reaches from the direction `start` of the circle without leaving the rim it
+// begins on. False: it does not settle within a few steps. The same digits as arc_minima()'s to rounding.
+bool arc_minimum_near(const ArcProblem& arc, const Vec3& start, Vec3& n) noexcept;
+
 }  // namespace tactus

@@ -6,6 +6,7 @@
 #include "core/collide/narrow_axis.h"
 #include "core/collide/narrow_core.h"
 #include "core/collide/narrow_proof.h"
+#include "core/collide/narrow_rims.h"
 
 namespace tactus {
 
@@ -13,11 +14,8 @@ namespace {
 
 constexpr int kSupportPool = 6;
 
-struct TwoCylinderSearch {
-  const Core& a;
-  const Core& b;
+struct TwoCylinderSearch : TwoCylinders {
   const Axis& last;
-  Vec3 axis_a, axis_b, d;  // d: from a's centre to b's
   Axis best;
   double score = std::numeric_limits<double>::infinity();
   // Points of the difference b - a: no direction n has an overlap below w . n for any of them.
@@ -26,7 +24,7 @@ struct TwoCylinderSearch {
   int pool_count = 0;
 
   TwoCylinderSearch(const Core& first, const Core& second, const Axis& last_axis) noexcept
-      : a(first), b(second), last(last_axis), axis_a(first.axis()), axis_b(second.axis()), d(second.p - first.p) {}
+      : TwoCylinders(first, second), last(last_axis) {}
 };
 
 // Points around the direction n, as for polyhedra: what is far from it is dropped at the price of a few products.
@@ -50,14 +48,6 @@ bool hopeless(const TwoCylinderSearch& s, const Vec3& n, double cosine, double s
     if (spare >= 0 && spare * spare >= sine * sine * across2) return true;
   }
   return false;
-}
-
-double height(const Core& core, double z) noexcept {
-  return core.half_length * std::abs(z) + core.radius * std::sqrt(std::max(0.0, 1.0 - z * z));
-}
-
-double overlap_along(const TwoCylinderSearch& s, const Vec3& n) noexcept {
-  return n.dot(s.d) + height(s.a, n.dot(s.axis_a)) + height(s.b, n.dot(s.axis_b));
 }
 
 bool offer(TwoCylinderSearch& s, const Vec3& n, double margin, int feature_a, int feature_b) noexcept {
@@ -110,81 +100,13 @@ bool try_side(TwoCylinderSearch& s, bool side_of_a) noexcept {
   return true;
 }
 
-// The overlap at a direction with its gradient and curvature on the sphere: w is the support point of the difference, a
-// rim's Hessian is tau tau^T / |n_perp|.
-struct Expansion {
-  Vec3 n, w;
-  double f;
-  Vec3 tau_a, tau_b;
-  double curve_a, curve_b;
-};
-
-Expansion expand(const TwoCylinderSearch& s, const Vec3& n) noexcept {
-  Expansion x;
-  x.n = n;
-  x.w = s.d;
-  const auto rim = [&](const Core& core, const Vec3& axis, Vec3& tau, double& curve) noexcept {
-    const double z = n.dot(axis);
-    const double inverse = 1.0 / std::sqrt(std::max(1e-24, 1.0 - z * z));
-    x.w += (std::copysign(core.half_length, z) - core.radius * z * inverse) * axis + (core.radius * inverse) * n;
-    tau = axis.cross(n) * inverse;
-    curve = core.radius * inverse;
-  };
-  rim(s.a, s.axis_a, x.tau_a, x.curve_a);
-  rim(s.b, s.axis_b, x.tau_b, x.curve_b);
-  x.f = n.dot(x.w);
-  return x;
-}
-
-// Newton's step where the Hessian is positive, else along the gradient; in the tangent plane, at most 0.5 rad.
-Vec3 step_of(const Expansion& x, double size) noexcept {
-  Vec3 t1, t2;
-  tangent_basis(x.n, t1, t2);
-  const double a1 = x.tau_a.dot(t1), a2 = x.tau_a.dot(t2), b1 = x.tau_b.dot(t1), b2 = x.tau_b.dot(t2);
-  const double h11 = x.curve_a * a1 * a1 + x.curve_b * b1 * b1 - x.f;
-  const double h12 = x.curve_a * a1 * a2 + x.curve_b * b1 * b2;
-  const double h22 = x.curve_a * a2 * a2 + x.curve_b * b2 * b2 - x.f;
-  const double g1 = x.w.dot(t1), g2 = x.w.dot(t2);
-  const double det = h11 * h22 - h12 * h12;
-  double u = -g1 / size, v = -g2 / size;
-  if (det > 1e-9 * size * size && h11 > 0) {
-    u = (h12 * g2 - h22 * g1) / det;
-    v = (h12 * g1 - h11 * g2) / det;
-  }
-  const double length2 = u * u + v * v;
-  const double k = length2 > 0.25 ? 0.5 / std::sqrt(length2) : 1.0;
-  return (k * u) * t1 + (k * v) * t2;
-}
-
-// Local minimum of the overlap from a start; each step must lower it. Gives up where it comes close to `known`, a
-// minimum that was found before.
-Vec3 descend(const TwoCylinderSearch& s, const Vec3& start, const Vec3& known, double size) noexcept {
-  constexpr double kConverged2 = 1e-20, kSame = 0.9998;  // [rad^2], cos(1 degree)
-  Expansion x = expand(s, start);
-  for (int i = 0; i < 24; ++i) {
-    Vec3 step = step_of(x, size);
-    const double length2 = step.squaredNorm();
-    if (length2 < kConverged2 || x.n.dot(known) > kSame) break;
-    bool moved = false;
-    for (int k = 0; k < 8 && !moved; ++k, step *= 0.35) {
-      const Vec3 trial = x.n + step;
-      const Expansion y = expand(s, trial * (1.0 / std::sqrt(trial.squaredNorm())));
-      moved = y.f < x.f;
-      if (moved) x = y;
-      if (length2 < 1e-12) break;  // rounding decides which is lower
-    }
-    if (!moved) break;
-  }
-  return x.n;
-}
-
 // Starts: the best axis so far, and the directions of a grid whose neighbourhood may hold a lesser overlap: within the
 // angle delta of n the overlap is at least w . n cos(delta) - |w - (w . n) n| sin(delta).
 bool try_rims(TwoCylinderSearch& s) noexcept {
   constexpr int kKeep = 3;
   constexpr double kCos = 0.9, kSin = 0.436;  // about half the spacing of the grid
-  const double size = s.a.radius + s.a.half_length + s.b.radius + s.b.half_length;
-  const Vec3 rim = descend(s, s.best.n, Vec3::Zero(), size);
+  const double size = s.size();
+  const Vec3 rim = descend_rims(s, s.best.n, Vec3::Zero());
   if (!offer(s, rim, kEdgeMargin, kRim, kRim)) return false;
   Vec3 starts[kKeep];
   double values[kKeep];
@@ -195,7 +117,7 @@ bool try_rims(TwoCylinderSearch& s) noexcept {
     const Vec3 grid(i % 3 - 1.0, (i / 3) % 3 - 1.0, i / 9 - 1.0);
     const Vec3 n = grid * kLength[static_cast<int>(grid.squaredNorm())];
     if (n.dot(s.d) > 0.5 * size || hopeless(s, n, kCos, kSin, s.best.overlap)) continue;
-    const Expansion x = expand(s, n);
+    const RimExpansion x = expand_rims(s, n);
     const double across = std::sqrt(std::max(0.0, x.w.squaredNorm() - x.f * x.f));
     const double bound = kCos * x.f - kSin * across;
     if (bound >= s.best.overlap) continue;
@@ -210,7 +132,7 @@ bool try_rims(TwoCylinderSearch& s) noexcept {
     starts[at] = n;
   }
   for (int k = 0; k < count; ++k) {
-    if (!offer(s, descend(s, starts[k], rim, size), kEdgeMargin, kRim, kRim)) return false;
+    if (!offer(s, descend_rims(s, starts[k], rim), kEdgeMargin, kRim, kRim)) return false;
   }
   return true;
 }

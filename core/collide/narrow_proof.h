@@ -16,7 +16,8 @@ constexpr double kSameHeight = 1e-6;  // of the overlap: vertices this close in 
 // b - a with n . w = overlap, in convex order around n. False proves nothing. O(ring).
 bool proves_least(const Core& a, const Core& b, const Vec3& n, double overlap, const Vec3* ring, int count) noexcept;
 
-// The axis of the last tick's features, where it is proved to be the least of this tick; they must lie on a flat patch.
+// The axis of the last tick's features, where it is proved to be the least of this tick: flat patches by the cone, rims
+// and sides by how the boundary bends (narrow_proof.cc).
 // Features as in least_overlap_cylinder() and least_overlap_cylinders(). True: `out` is what those would return.
 bool same_axis_cylinder(const Core& a, const Core& b, const Axis& last, Axis& out) noexcept;
 bool same_axis_cylinders(const Core& a, const Core& b, const Axis& last, Axis& out) noexcept;

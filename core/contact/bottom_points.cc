@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffffu;
+constexpr std::uint32_t kNoPoint = 0xffffffffu;
 
 // A set of ranks 0..n-1 with predecessor and successor in O(log64 n): words of 64 bits in levels.
 class BitTree {
@@ -32,7 +32,7 @@ class BitTree {
     }
   }
   [[nodiscard]] bool contains(std::uint32_t i) const noexcept { return level_[0][i / 64] >> (i % 64) & 1; }
-  // Largest member < i, or kNone.
+  // Largest member < i, or kNoPoint.
   [[nodiscard]] std::uint32_t before(std::uint32_t i) const noexcept {
     for (int l = 0; l < levels_; ++l, i /= 64) {
       const std::uint64_t below = level_[l][i / 64] & ((1ULL << (i % 64)) - 1);
@@ -41,9 +41,9 @@ class BitTree {
       while (l-- > 0) i = i * 64 + 63 - static_cast<std::uint32_t>(std::countl_zero(level_[l][i]));
       return i;
     }
-    return kNone;
+    return kNoPoint;
   }
-  // Smallest member > i, or kNone.
+  // Smallest member > i, or kNoPoint.
   [[nodiscard]] std::uint32_t after(std::uint32_t i) const noexcept {
     for (int l = 0; l < levels_; ++l, i /= 64) {
       const std::uint64_t above = i % 64 == 63 ? 0 : level_[l][i / 64] & (~0ULL << (i % 64 + 1));
@@ -52,7 +52,7 @@ class BitTree {
       while (l-- > 0) i = i * 64 + static_cast<std::uint32_t>(std::countr_zero(level_[l][i]));
       return i;
     }
-    return kNone;
+    return kNoPoint;
   }
 
  private:
@@ -83,23 +83,23 @@ struct Chain {
   // the chain (it stands beside it by rank) is not outside.
   [[nodiscard]] bool outside(std::uint32_t r) const noexcept {
     const std::uint32_t left = members.before(r), right = members.after(r);
-    if (left == kNone || right == kNone) {
-      const std::uint32_t end = left == kNone ? right : left;
-      return end == kNone || !same(at[end], at[r]);
+    if (left == kNoPoint || right == kNoPoint) {
+      const std::uint32_t end = left == kNoPoint ? right : left;
+      return end == kNoPoint || !same(at[end], at[r]);
     }
     return sign * cross(at[left], at[right], at[r]) < -slack;
   }
   void insert(std::uint32_t r) noexcept {
     members.insert(r);
-    for (std::uint32_t left = members.before(r); left != kNone;) {
+    for (std::uint32_t left = members.before(r); left != kNoPoint;) {
       const std::uint32_t next = members.before(left);
-      if (next == kNone || sign * cross(at[next], at[left], at[r]) > 0) break;
+      if (next == kNoPoint || sign * cross(at[next], at[left], at[r]) > 0) break;
       members.erase(left);
       left = next;
     }
-    for (std::uint32_t right = members.after(r); right != kNone;) {
+    for (std::uint32_t right = members.after(r); right != kNoPoint;) {
       const std::uint32_t next = members.after(right);
-      if (next == kNone || sign * cross(at[r], at[right], at[next]) > 0) break;
+      if (next == kNoPoint || sign * cross(at[r], at[right], at[next]) > 0) break;
       members.erase(right);
       right = next;
     }

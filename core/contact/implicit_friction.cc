@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr int kMaxRounds = 16;  // of the search for a sliding contact's share of its springs
+constexpr int kFrictionRounds = 16;  // of the search for a sliding contact's share of its springs
 
 // Inverse of a symmetric D x D matrix, D 2 or 3, with k added to the diagonal: cofactors, and one division.
 template <int D>
@@ -73,7 +73,7 @@ typename Springs<D>::Vector Springs<D>::slide(const Vector& free, double limit, 
   }
   Vector g = stuck;
   double found = full;
-  for (int i = 0; i < kMaxRounds; ++i) {
+  for (int i = 0; i < kFrictionRounds; ++i) {
     const Inverse<D> inverse(c.H, k);
     g = -(inverse * free);
     size2 = g.squaredNorm();
