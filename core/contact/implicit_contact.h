@@ -43,21 +43,19 @@ struct ImplicitPoint {
 //   friction  q = (V1, V2, W0), Q = (F1, F2, M0)
 // An impulse changes n by K_nn P + K_qn^T Q and q by K_qn P + K_qq Q.
 struct ImplicitContact {
+  // What a contact at one point needs comes first, and is a good half: a large world's contacts are more than the inner
+  // caches hold, and most of them are such.
   BodyIndex a, b;
   std::uint32_t count;
+  bool at_point;     // one point, nothing resists rolling: only V, N, F1 and F2 are used
+  bool bodies_rest;  // neither body moves nor can, apart from links
+  bool was_slipping, slipped;
+  bool patch_known;
+  bool all_active_known;
   ImplicitPoint* points;
   const TreeSides* trees;  // null: no side is a link
-  bool at_point;           // one point, nothing resists rolling: only V, N, F1 and F2 are used
-  bool bodies_rest;        // neither body moves nor can, apart from links
   Mat3 e;                  // columns nhat_BA_W, t1, t2
   Vec3 r_a, r_b;           // p_ref from the mass centres, in W
-  Mat3 K_nn, K_qn, K_qq;
-  Mat3 all_active;  // inverse of the normal system when every point pushes, once it was needed
-  bool all_active_known;
-  struct {
-    double a, b, d, per;
-    bool known;
-  } pair;  // of two points: the system of their impulses and 1 over its determinant, once it was needed
   // Spring-dampers; all gains already times the substep, so that they yield impulses.
   double spring;                               // of a point: h kp / count [kg/s]
   double yield;                                // of a point: (h^2 kp + h kv) / count [kg]
@@ -65,24 +63,28 @@ struct ImplicitContact {
   double reach;                                // the spring feels min(depth, reach) [m]
   double tangential_spring, tangential_yield;  // h kt, h^2 kt + h ct
   double mu_static, mu_dynamic, stribeck_velocity;
-  double inv_mass;  // of both bodies together [1/kg]
-  double viscous;   // h times the coefficient [kg]
-  double rolling;   // arm of the rolling resistance: limit of its moment over the normal force [m]
-  bool was_slipping, slipped;
-  // Where friction acts, found at the first visit of a tick that finds the contact loaded.
-  bool patch_known;
+  double inv_mass;            // of both bodies together [1/kg]
+  double viscous;             // h times the coefficient [kg]
+  double stretch1, stretch2;  // of the tangential springs, in the basis e [m]
+  double sliding;             // k of the last visit that slid (implicit_friction.cc), 0: none in this tick
+  Vec3 P, Q;                  // impulses on A of the last visit
+  Vec3 f_sum, m_sum;          // linear and angular impulse over the tick, in the basis e
+  // Where friction acts, found at the first visit of a tick that finds the contact loaded: mobility there, turns times
+  // the radius; inverse of the sticking system.
+  Mat3 F, stick;
+  Mat3 K_qq, K_nn, K_qn;
+  // Patches alone.
   double x, y, radius;  // pressure centre; root mean square distance of the pressure from it [m]
-  double sliding;       // k of the last visit that slid (implicit_friction.cc), 0: none in this tick
-  // Mobility there, turns times the radius; the same times the yield; inverse of the sticking system; what viscous
-  // friction leaves of a velocity.
-  Mat3 F, H, stick, beside_viscous;
-  // State of the friction springs in the basis e.
-  double stretch1, stretch2, twist;  // [m], [m], [rad]
-  double roll1, roll2;               // [rad]
-  // Impulses on A of the last visit; M: moments of the rolling resistance along t1, t2. Sums over the tick.
-  Vec3 P, Q;
-  double M1, M2;
-  Vec3 f_sum, m_sum;  // linear and angular, in the basis e
+  double twist;         // of the torsional spring [rad]
+  double rolling;       // arm of the rolling resistance: limit of its moment over the normal force [m]
+  double roll1, roll2;  // of its springs [rad]
+  double M1, M2;        // its moments along t1, t2, of the last visit
+  Mat3 all_active;      // inverse of the normal system when every point pushes, once it was needed
+  struct {
+    double a, b, d, per;
+    bool known;
+  } pair;               // of two points: the system of their impulses and 1 over its determinant, once it was needed
+  Mat3 beside_viscous;  // what viscous friction leaves of a velocity
 };
 
 // Fills K_nn, K_qn and K_qq (of these at a point what V and forces need); e, r_a, r_b, points and gains must be set.

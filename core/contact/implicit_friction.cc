@@ -10,16 +10,16 @@ namespace {
 
 constexpr int kFrictionRounds = 16;  // of the search for a sliding contact's share of its springs
 
-// Inverse of a symmetric D x D matrix, D 2 or 3, with k added to the diagonal: cofactors, and one division.
+// Inverse of s H + k, H symmetric and D x D, D 2 or 3: cofactors, and one division.
 template <int D>
 class Inverse {
  public:
   using Vector = Eigen::Matrix<double, D, 1>;
 
-  Inverse(const Mat3& H, double k) noexcept {
-    const double a = H(0, 0) + k, b = H(1, 0), d = H(1, 1) + k;
+  Inverse(double s, const Mat3& H, double k) noexcept {
+    const double a = s * H(0, 0) + k, b = s * H(1, 0), d = s * H(1, 1) + k;
     if constexpr (D == 3) {
-      const double c = H(2, 0), e = H(2, 1), f = H(2, 2) + k;
+      const double c = s * H(2, 0), e = s * H(2, 1), f = s * H(2, 2) + k;
       c00_ = d * f - e * e, c01_ = c * e - b * f, c02_ = b * e - c * d;
       c11_ = a * f - c * c, c12_ = b * c - a * e, c22_ = a * d - b * b;
       per_ = 1 / (a * c00_ + (b * c01_ + c * c02_));
@@ -74,7 +74,7 @@ typename Springs<D>::Vector Springs<D>::slide(const Vector& free, double limit, 
   Vector g = stuck;
   double found = full;
   for (int i = 0; i < kFrictionRounds; ++i) {
-    const Inverse<D> inverse(c.H, k);
+    const Inverse<D> inverse(c.tangential_yield, c.F, k);
     g = -(inverse * free);
     size2 = g.squaredNorm();
     found = std::sqrt(size2);
@@ -124,8 +124,7 @@ void set_springs(ImplicitContact& c) noexcept {
     c.beside_viscous.topLeftCorner<D, D>() = inverse;
     F = Matrix(inverse * F);
   }
-  c.H.topLeftCorner<D, D>() = c.tangential_yield * F;
-  Matrix all = c.H.topLeftCorner<D, D>();
+  Matrix all = c.tangential_yield * F;
   all.diagonal().array() += 1.0;
   c.stick.topLeftCorner<D, D>() = all.inverse();
 }

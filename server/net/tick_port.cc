@@ -4,12 +4,19 @@
 #include <asio/post.hpp>
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "core/check.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
+
+namespace {
+
+constexpr std::chrono::microseconds kGiveWay(30);  // about what a thread needs to wake on a shared processor
+
+}  // namespace
 
 TickPort::TickPort(asio::io_context& io, TickLink& link, TickLoop& loop)
     : io_(io), link_(link), loop_(loop), wake_(io, dup(link.wake_fd)), beat_timer_(io) {}
@@ -85,11 +92,12 @@ void TickPort::await_beat() {
 }
 
 // Net that is awake when the answer comes is not woken for it: a sample wakes net and its device, as an echo does. A
-// tick that is later than this is told by its eventfd, as ever.
+// tick that is later than this is told by its eventfd, as ever. With the answer out net gives its processor away for a
+// moment: the device's thread may be waiting for it, and states and notices are in no hurry.
 void TickPort::stay_awake(std::uint64_t beat_ns) {
   handlers_.rehearse();
   while (now_ns() < beat_ns + spin_ns_) {
-    if (drain_tools()) return;
+    if (drain_tools()) return std::this_thread::sleep_for(kGiveWay);
     handlers_.datagrams();
   }
 }
