@@ -1,5 +1,6 @@
 // The proof that last tick's axis is still the least: what it accepts must be the least, against a fresh search and
-// against directions drawn at random; and it must accept what rests on a face or a cap.
+// against directions drawn at random; and it must accept what rests on a face or a cap, and nearly all that meets on
+// rims, sides and corners.
 #include "core/collide/narrow_proof.h"
 #include "tests/support/tolerance.h"
 #include "tests/unit/narrow_phase_check.h"
@@ -79,7 +80,7 @@ TEST_CASE("narrow_phase: an axis that is proved to be the least has no lesser on
     }
     MESSAGE(std::string(box ? "box" : "cylinder")
             << " on cylinder: " << tally.proved << " of " << tally.touching << " proved");
-    CHECK(tally.proved > tally.touching / 10);
+    CHECK(tally.proved > tally.touching * 9 / 10);
   }
 }
 
