@@ -299,6 +299,26 @@ TEST_CASE("client: lockstep by datagram repeats a lost grant and never runs furt
   CHECK(client.advance(2)->tick == start + 42);
 }
 
+TEST_CASE("client: after advance() states come to every other reader again, and callbacks run on no user's thread") {
+  FakeServer server;
+  Client client("127.0.0.1", server.port());
+  client.arm({"body0", "world"});
+  client.set_lockstep(true);
+  for (int i = 0; i < 20; ++i) REQUIRE(client.advance());
+  client.set_lockstep(false);
+  // The stream that comes by itself: run(), next() and latest() see it go on.
+  const StatePtr before = client.next(1000ms);
+  REQUIRE(before);
+  CHECK(eventually([&] { return client.latest()->tick > before->tick + 50; }));
+  std::atomic<bool> heard{false}, here{false};
+  const auto me = std::this_thread::get_id();
+  client.on_state([&](const StatePtr&) { heard = true, here = here || std::this_thread::get_id() == me; });
+  client.set_lockstep(true);
+  for (int i = 0; i < 20; ++i) REQUIRE(client.advance());
+  CHECK(heard);
+  CHECK_FALSE(here);
+}
+
 TEST_CASE("client: requests from a callback are refused, not a deadlock") {
   FakeServer server;
   std::promise<bool> refused;  // outlive the client

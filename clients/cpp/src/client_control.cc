@@ -348,6 +348,23 @@ v1::GrantReply Client::grant(std::uint64_t run_to_tick) {
   return request(std::move(message)).grant();
 }
 
+bool Client::Impl::wait_granted(Realtime& link, std::uint64_t target, std::int64_t since_ns) {
+  constexpr std::chrono::milliseconds kPatience(20);  // then the grant goes out again
+  const auto reached = [&] {
+    return (granted_tick && *granted_tick >= target) ||
+           (latest && latest->tick >= target && latest->receive_ns >= since_ns);
+  };
+  std::unique_lock lock(m);
+  if (!callbacks->deaf()) return cv.wait_for(lock, kPatience, reached);
+  for (const std::int64_t until = now_ns() + std::chrono::nanoseconds(kPatience).count();;) {
+    if (reached()) return true;
+    if (now_ns() >= until) return false;
+    lock.unlock();
+    link.receive_here(kPatience);
+    lock.lock();
+  }
+}
+
 StatePtr Client::advance(std::uint32_t ticks, const Command* command, std::chrono::milliseconds timeout) {
   Impl& d = *impl_;
   ensure_subscribed();
@@ -377,12 +394,8 @@ StatePtr Client::advance(std::uint32_t ticks, const Command* command, std::chron
     packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
     std::uint64_t sequence = 0;
     link->send(wire::DatagramType::grant, packet, sequence);
-    std::unique_lock lock(d.m);
-    const bool reached = d.cv.wait_for(lock, std::chrono::milliseconds(20), [&] {
-      return (d.granted_tick && *d.granted_tick >= target) ||
-             (d.latest && d.latest->tick >= target && d.latest->receive_ns >= start);
-    });
-    if (reached) {
+    if (d.wait_granted(*link, target, start)) {
+      const std::lock_guard lock(d.m);
       d.known_tick = std::max(d.granted_tick.value_or(0), d.latest ? d.latest->tick : 0);
       d.returned_number = d.latest_number;
       return d.latest;

@@ -340,6 +340,7 @@ void Client::Impl::beat() {
       link = realtime;
     }
     if (error || !link) return;
+    link->take_back();
     const std::int64_t now = now_ns();
     if (++beats < 20 || beats % 10 == 0) {
       v1::Ping ping;

@@ -60,6 +60,8 @@ struct Client::Impl {
   void acquire(std::size_t claim_index);
   void forget_tick();  // the world was moved: reset, restore, load
   void deliver(const std::vector<Verdict>& verdicts);
+  // For the answer to a grant: takes it in on this thread where no callback would run on it.
+  bool wait_granted(Realtime& link, std::uint64_t target, std::int64_t since_ns);
   StatePtr wait_newer(std::uint64_t than, std::chrono::milliseconds timeout);
   struct Turn;
   Turn take_turn(std::uint64_t& seen, bool was_armed, std::int64_t heard_ns);
@@ -110,6 +112,8 @@ struct Client::Impl {
     std::function<void(const v1::Event&)> event;
     std::function<void(bool, const std::string&)> link;
     std::function<void(std::int64_t, std::int64_t)> ping;
+    // None that datagrams call: any thread may take them in.
+    [[nodiscard]] bool deaf() const { return !state && !shadow && !tool && !verdict && !ping; }
   };
   std::shared_ptr<const Callbacks> callbacks = std::make_shared<Callbacks>();
   std::shared_ptr<const Callbacks> current_callbacks() const {

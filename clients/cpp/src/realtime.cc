@@ -1,6 +1,29 @@
 #include "clients/cpp/src/realtime.h"
 
+#ifdef _WIN32
+#include <winsock2.h>
+#else
+#include <poll.h>
+#endif
+
 namespace tactus::client {
+
+namespace {
+
+constexpr std::int64_t kLentNs = 20'000'000;  // unused for so long, the socket goes back to the io thread
+
+// Asio has no wait for a socket that ends by itself.
+void wait_readable(asio::ip::udp::socket::native_handle_type socket, std::chrono::milliseconds timeout) {
+#ifdef _WIN32
+  WSAPOLLFD at{socket, POLLIN, 0};
+  WSAPoll(&at, 1, static_cast<int>(timeout.count()));
+#else
+  pollfd at{socket, POLLIN, 0};
+  poll(&at, 1, static_cast<int>(timeout.count()));
+#endif
+}
+
+}  // namespace
 
 Realtime::Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key,
                    std::uint32_t session, Handlers handlers)
@@ -23,18 +46,41 @@ void Realtime::close() {
   closed_ = true;
   // The io thread may be receiving: it alone closes the descriptor.
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
-    const std::lock_guard inner(self->send_mutex_);
+    const std::scoped_lock inner(self->send_mutex_, self->receive_mutex_);
     std::error_code ignored;
     self->socket_.close(ignored);
   });
 }
 
 void Realtime::wait() {
+  armed_ = true;
   socket_.async_wait(asio::ip::udp::socket::wait_read, [self = shared_from_this()](std::error_code error) {
+    self->armed_ = false;
     if (error == asio::error::operation_aborted || !self->socket_.is_open()) return;
-    self->drain();
-    if (self->socket_.is_open()) self->wait();
+    {
+      // A user's thread that is there takes all that comes.
+      const std::unique_lock lock(self->receive_mutex_, std::try_to_lock);
+      if (lock.owns_lock()) self->drain();
+    }
+    if (self->socket_.is_open() && !self->lent_) self->wait();
   });
+}
+
+void Realtime::receive_here(std::chrono::milliseconds timeout) {
+  const std::lock_guard lock(receive_mutex_);
+  if (!socket_.is_open()) return;
+  lent_ = true;
+  wait_readable(socket_.native_handle(), timeout);
+  drain();
+  lent_ns_ = now_ns();
+}
+
+void Realtime::take_back() {
+  if (!lent_) return;
+  const std::unique_lock lock(receive_mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || now_ns() - lent_ns_ < kLentNs || !socket_.is_open()) return;
+  lent_ = false;
+  if (!armed_) wait();
 }
 
 void Realtime::drain() {

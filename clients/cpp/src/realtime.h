@@ -1,8 +1,10 @@
-// The UDP side of one session: seals and sends from any thread, receives on the io thread.
+// The UDP side of one session: seals and sends from any thread, receives on the io thread, or on a user's that waits
+// for an answer.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +40,11 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   Sent send(wire::DatagramType type, const google::protobuf::MessageLite& message, std::uint64_t& sequence,
             const std::function<void(std::uint64_t)>& before = {}) noexcept;
 
+  // Waits for a datagram on the caller's thread, at most so long, and takes what is there; handlers run on it. An
+  // answer then wakes one thread, not two in turn. The io thread leaves the socket alone until take_back().
+  void receive_here(std::chrono::milliseconds timeout);
+  void take_back();  // io thread, now and then: receives again when no user has for 20 ms
+
   std::uint64_t packets_lost() const { return lost_.load(std::memory_order_relaxed); }
   std::uint64_t packets_refused() const { return refused_.load(std::memory_order_relaxed); }
 
@@ -56,7 +63,11 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   bool closed_ = false;
   std::array<std::uint8_t, wire::kDatagramMax> out_{};
 
-  wire::Sealer opener_;  // io thread from here
+  std::mutex receive_mutex_;  // guards what follows, and closing the socket; taken after the send mutex
+  std::atomic<bool> lent_{false};
+  std::int64_t lent_ns_ = 0;  // last use by a user's thread
+  bool armed_ = false;        // io thread: it is waiting for the socket
+  wire::Sealer opener_;
   ReplayWindow window_;
   std::array<std::uint8_t, 2048> in_{};
   v1::StatePacket packet_;
