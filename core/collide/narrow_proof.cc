@@ -59,19 +59,26 @@ bool prove_lines(const Core& a, const Core& b, const Vec3& p_a, const Vec3& u, d
 
 // Where a rim or a side decides, the boundary bends, and the proof is another. Let n be a critical direction with
 // overlap f, t a direction across it and g(theta) the overlap along cos(theta) n + sin(theta) t. The height of a disc
-// of radius r and axis z along that circle has h'' + h = r (z . n x t)^2 / |z x m|^3, at least r (t . z x n)^2; that of
+// of radius r and axis z along that circle has h'' + h = r (t . z x n)^2 / |z x m|^3, at least r (t . z x n)^2; that of
 // any solid has h'' + h >= 0. So
 //   g(theta) - f >= (rho - f) (1 - cos(theta)) + slope sin(theta),   rho = sum of r (t . z x n)^2,
 // with the one-sided slope g'(0) of the kink that a straight line of half length l along the unit e makes, if the point
 // of contact is `off` from its middle: (l - |off|) |t . e|. Up to theta = pi - 2 atan(kFar) the last term is at least
 // kFar slope (1 - cos(theta)), and f is the least if rho + kFar slope >= f for each t; the rest of the sphere is left
-// to the lowest point. Without kinks (rims alone) nothing is left.
+// to the lowest point. A disc that n meets nearly flat, z x n = q u with a small q, bends more than its least: that far
+// it gives at least kFar / 2 r (t . u)^2 (in the limit, r sin(theta) (1 - cos(t, away from z))).
 class Bends {
  public:
   explicit Bends(const Vec3& n) noexcept : n_(n) { tangent_basis(n, t1_, t2_); }
-  void disc(double radius, const Vec3& axis) noexcept { add(radius, axis.cross(n_)); }
+  void disc(double radius, const Vec3& axis) noexcept {
+    const Vec3 u = axis.cross(n_);
+    const double q2 = u.squaredNorm();
+    const bool flat = q2 < 0.5 * kFar;
+    rest_ = rest_ || flat;
+    add(flat ? 0.5 * kFar * radius / std::max(q2, 1e-24) : radius, u);
+  }
   void line(double half_length, double off, const Vec3& e) noexcept {
-    kinked_ = true;
+    rest_ = true;
     const double slope = half_length - std::abs(off);
     inside_ = inside_ && slope >= 0;
     add(kFar * slope, e);  // |t . e| >= (t . e)^2
@@ -79,7 +86,7 @@ class Bends {
   [[nodiscard]] bool prove(const Core& a, const Core& b, double f) const noexcept {
     const double x = xx_ - f, y = yy_ - f;
     if (!inside_ || !(x > 0) || !(y > 0) || !(x * y > xy_ * xy_)) return false;
-    if (!kinked_) return true;
+    if (!rest_) return true;
     const Vec3 low = difference_support(a, b, -n_);
     const double along = -n_.dot(low), across2 = low.squaredNorm() - along * along;
     const double spare = kCosRest * along - f;
@@ -95,7 +102,7 @@ class Bends {
   }
   Vec3 n_, t1_, t2_;
   double xx_ = 0, xy_ = 0, yy_ = 0;
-  bool kinked_ = false, inside_ = true;
+  bool rest_ = false, inside_ = true;
 };
 
 // A rim on a rim.

@@ -84,6 +84,25 @@ TEST_CASE("narrow_phase: an axis that is proved to be the least has no lesser on
   }
 }
 
+TEST_CASE("narrow_phase: the height of a disc bends by what the proof takes from it") {
+  // g(theta) = |z x m| along the circle from n towards t; z x n = q u.
+  const double far = std::tan(0.25);
+  for (double q = 1e-7; q <= 1; q *= 1.3) {
+    const Vec3 z(-q, 0, std::sqrt(1 - q * q));
+    for (int i = 0; i < 72; ++i) {
+      const double psi = i * M_PI / 36;
+      const Vec3 t(std::cos(psi), std::sin(psi), 0), n = Vec3::UnitZ();
+      const double slope = -z.dot(n) * z.dot(t) / q, along2 = t.y() * t.y();  // u = -y
+      for (double theta = 0.01; theta < M_PI; theta += 0.02) {
+        const Vec3 m = std::cos(theta) * n + std::sin(theta) * t;
+        const double beyond = z.cross(m).norm() - q * std::cos(theta) - slope * std::sin(theta);
+        CHECK(beyond >= q * q * along2 * (1 - std::cos(theta)) - 1e-12);
+        if (theta < M_PI - 0.5) CHECK(beyond >= 0.5 * far * along2 * (1 - std::cos(theta)) - 1e-12);
+      }
+    }
+  }
+}
+
 TEST_CASE("narrow_phase: a cylinder that stands on a box or on a cylinder within its face is proved at once") {
   Rng rng(33);
   for (int i = 0; i < 400; ++i) {
