@@ -94,7 +94,7 @@ void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, co
   if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
   ExtremalSide side_a{witness.point_a, witness.step_a, witness.feature_a},
       side_b{witness.point_b, witness.step_b, witness.feature_b};
-  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, 1, side_a, side_b, witness.past);
+  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, 1, side_a, side_b);
   out.witnesses.add(pair.warm);
   out.witnesses.fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
   out.witnesses.unknown += pair.known() ? 0 : 1;

@@ -11,9 +11,6 @@ namespace tactus {
 
 namespace {
 
-// Of what is kept in single precision.
-constexpr double kPastRounding = 1e-6;
-
 bool has_chart(const SmoothSurface& surface, std::int32_t chart) noexcept {
   for (const SurfaceSeed& seed : surface.seeds()) {
     if (seed.where.chart == chart) return true;
@@ -36,50 +33,19 @@ ExtremalSide advanced(const Shape& shape, const ExtremalSide& side, double dt) n
   return out;
 }
 
-// Where B stands in A.
-struct Stand {
-  Vec3 p;
-  Quat q;
-  explicit Stand(const Mat3& R_BA, const Vec3& p_BA) noexcept : p(R_BA.transpose() * -p_BA), q(R_BA.transpose()) {
-    if (q.w() < 0) q.coeffs() = -q.coeffs();
-  }
-  // By how much points of B's ball have moved in A at most.
-  [[nodiscard]] double moved(const ExtremalPast& past, const SmoothSurface& b) const noexcept {
-    const Vec3 p0(past.p[0], past.p[1], past.p[2]), v(past.q[0], past.q[1], past.q[2]);
-    const Quat q0(std::sqrt(std::max(0.0, 1 - v.squaredNorm())), v.x(), v.y(), v.z());
-    const double r = b.radius(), half = (q0.conjugate() * q).vec().norm();
-    const double rounding = kPastRounding * (r + std::sqrt(std::max(p.squaredNorm(), b.centre().squaredNorm())));
-    return (p + q * b.centre() - p0 - q0 * b.centre()).norm() + 2 * half * r + rounding;
-  }
-  void remember(double others, ExtremalPast& past) const noexcept {
-    // Past the range of a float, and where nothing else was found.
-    past.others = static_cast<float>(std::min(others, 1e30));
-    for (int i = 0; i < 3; ++i) {
-      past.p[i] = static_cast<float>(p[i]), past.q[i] = static_cast<float>(q.vec()[i]);
-    }
-  }
-};
-
 // b smooth; a smooth and not convex only if b is not convex either, and a bowl only if b is one.
 ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt, ExtremalSide& side_a,
-                  ExtremalSide& side_b, ExtremalPast& past) noexcept {
-  const Mat3 R_BA = X_WB.R.transpose() * X_WA.R;
-  const Vec3 p_BA = X_WB.R.transpose() * (X_WA.p - X_WB.p);
-  const ExtremalSolid solid(a, R_BA, p_BA);
+                  ExtremalSide& side_b) noexcept {
+  const ExtremalSolid solid(a, X_WB.R.transpose() * X_WA.R, X_WB.R.transpose() * (X_WA.p - X_WB.p));
   ExtremalSearch search(solid, *b.smooth);
   ExtremalPair out;
-  const bool folded = search.folded();
-  const Stand stand = folded ? Stand(R_BA, p_BA) : Stand(Mat3::Identity(), Vec3::Zero());
-  if (folded && past.known()) search.bound_others(static_cast<double>(past.others) - stand.moved(past, *b.smooth));
   out.warm = search.warm(advanced(a, side_a, dt), advanced(b, side_b, dt));
   const bool solved = out.warm || search.cold();
   out.iterations = search.iterations();
-  if (!out.warm) past = ExtremalPast{};
   if (!solved) {
     side_a = side_b = ExtremalSide{};
     return out;
   }
-  if (!out.warm && folded && search.others() > search.root().d) stand.remember(search.others(), past);
   search.remember(side_a, side_b);
   const ExtremalRoot& root = search.root();
   out.radius_a = solid.radius();
@@ -113,19 +79,13 @@ void turn_round(ExtremalPair& pair) noexcept {
 
 ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt,
                              ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
-  ExtremalPast nothing;
-  return extremal_points(a, X_WA, b, X_WB, dt, side_a, side_b, nothing);
-}
-
-ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt,
-                             ExtremalSide& side_a, ExtremalSide& side_b, ExtremalPast& past) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
   TACTUS_ASSERT(smooth_a || smooth_b);
   const auto folded = [](const Shape& shape) { return shape.smooth->convex() ? 0 : (shape.smooth->cavity() ? 2 : 1); };
   if (smooth_b && !(smooth_a && folded(a) > folded(b))) {
-    return find(a, X_WA, b, X_WB, dt, side_a, side_b, past);
+    return find(a, X_WA, b, X_WB, dt, side_a, side_b);
   }
-  ExtremalPair pair = find(b, X_WB, a, X_WA, dt, side_b, side_a, past);
+  ExtremalPair pair = find(b, X_WB, a, X_WA, dt, side_b, side_a);
   turn_round(pair);
   return pair;
 }

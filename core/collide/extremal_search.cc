@@ -28,7 +28,6 @@ Vec3 support_surface(const void* surface, const Vec3& d) noexcept {
 }  // namespace
 
 void ExtremalSearch::Starts::add(const Start& start) noexcept {
-  ++seen;
   if (count == most && start.value <= best[count - 1].value) return;
   int i = count < most ? count++ : count - 1;
   for (; i > 0 && best[i - 1].value < start.value; --i) best[i] = best[i - 1];
@@ -68,18 +67,17 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
 // Is a root that was found near a remembered one the pair's, whatever was remembered?
 bool ExtremalSearch::sure() const noexcept {
   if (!convex_) return sure_folded();
-  if (!root_.least) return false;
-  const double d = root_.d - a_.radius();
-  return d >= 0 || !a_.bounded() || -d <= shallow();
+  return root_.least && (root_.d - a_.radius() >= 0 || !a_.bounded() || shallow());
 }
 
-double ExtremalSearch::shallow() const noexcept {
-  return kShallow * std::min(smallest_size(a_.shape()), smallest_half_width(b_));
+bool ExtremalSearch::shallow() const noexcept {
+  return a_.radius() - root_.d <= kShallow * std::min(smallest_size(a_.shape()), smallest_half_width(b_));
 }
 
 bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
-  if (side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) return false;
-  corners_ = b_.cavity() && a_.edges() > 0;
+  if (b_.cavity() || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) {
+    return false;
+  }
   on_b_.place(side_b);
   if (a_.surface() != nullptr) {
     a_.set(0, Vec3::Zero(), on_a_);
@@ -124,8 +122,6 @@ bool ExtremalSearch::start_at(const Start& start) noexcept {
 }
 
 bool ExtremalSearch::cold() noexcept {
-  corners_ = false;
-  others_ = kNoBound;
   if (!a_.bounded()) return cold_plane();
   if (!convex_) return cold_seeds();
   return cold_apart() || cold_overlap();

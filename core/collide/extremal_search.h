@@ -2,8 +2,6 @@
 // surface B; A is a solid of any kind but mesh.
 #pragma once
 
-#include <limits>
-
 #include "core/collide/extremal_solid.h"
 
 namespace tactus {
@@ -17,11 +15,6 @@ class ExtremalSearch {
   // From nothing. False: not solved.
   bool cold() noexcept;
 
-  // Neither side is a plane, and one of them is not convex: there may be several places.
-  [[nodiscard]] bool folded() const noexcept { return !convex_ && a_.bounded(); }
-  // Of such a pair: no other place has a smaller d. To be told for warm(); what cold() found.
-  void bound_others(double least) noexcept { others_ = least; }
-  [[nodiscard]] double others() const noexcept { return others_; }
   [[nodiscard]] const ExtremalRoot& root() const noexcept { return root_; }
   [[nodiscard]] bool fallen_back() const noexcept { return fallen_back_; }
   [[nodiscard]] std::uint32_t iterations() const noexcept { return iterations_; }
@@ -34,11 +27,10 @@ class ExtremalSearch {
     const SurfaceSeed* seed = nullptr;  // where on B; none: the farthest along n
     const SurfaceSeed* seed_a = nullptr;
   };
-  static constexpr int kStarts = 6, kMostStarts = 32;
-  static constexpr double kNoBound = -std::numeric_limits<double>::infinity();
+  static constexpr int kStarts = 6, kMostStarts = 20;
   struct Starts {
     Start best[kMostStarts];
-    int most = kStarts, count = 0, seen = 0;
+    int most = kStarts, count = 0;
     void add(const Start& start) noexcept;
   };
 
@@ -50,8 +42,8 @@ class ExtremalSearch {
   bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept;
   bool start_at(const Start& start) noexcept;
   [[nodiscard]] bool sure() const noexcept;
+  [[nodiscard]] bool shallow() const noexcept;
   [[nodiscard]] bool sure_folded() const noexcept;
-  [[nodiscard]] double shallow() const noexcept;
   bool cold_plane() noexcept;
   bool cold_apart() noexcept;
   bool cold_overlap() noexcept;
@@ -66,8 +58,6 @@ class ExtremalSearch {
   [[nodiscard]] const SurfaceSeed* opposed_seed(const SurfaceSeed& seed, double cosine) const noexcept;
   [[nodiscard]] Start hollow_start(const SurfaceSeed& seed) const noexcept;
   void keep(const ExtremalSearch& other) noexcept;
-  void offer(ExtremalSearch& best, bool& any) noexcept;
-  void bound_unseen(const Starts& starts, int tried, double size) noexcept;
   void ascend(Vec3& n, int steps) const noexcept;
   void climb(Vec3& n, double coarsest, double finest) const noexcept;
   bool fall_back(const Vec3& n) noexcept;
@@ -86,7 +76,6 @@ class ExtremalSearch {
   Vec3 nearest_ = Vec3::Zero();  // what foot() found
   bool corners_ = false;         // from corner to corner: in a convex hollow no edge or face is nearest
   bool fallen_back_ = false;
-  double others_ = kNoBound;
   std::uint32_t iterations_ = 0;
 };
 

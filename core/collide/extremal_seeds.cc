@@ -13,16 +13,12 @@ namespace {
 constexpr std::uint32_t kFootSteps = 40;
 constexpr int kApproaches = 3;
 // Part of a surface's radius that lies between a point of it and the nearest seed, about.
-constexpr double kWidestGap = 0.3;
-// Starts farther than the place found by what lies between seeds are tried up to this part of the radius beyond: it
-// lengthens a search by a fifth, and what it proves of other places lasts until the bodies have moved by about as much.
-constexpr double kBeyond = 0.15;
+constexpr double kBetweenSeeds = 0.25;
 // Cosines of normals that face each other: near places, and places whose supports are meant.
 constexpr double kFacing = -0.3, kOpposed = -0.8;
+// Of the size: what a root may miss the hulls' distance by.
+constexpr double kHulls = 1e-12;
 // Steps of a climb over directions [rad]: between them Newton's method tries to take over.
-constexpr double kSamePlace = 1e-6;  // of the size
-// Of the size: what the lowest point over a plane may miss a support by, and overlaps that are a touch.
-constexpr double kLowest = 1e-12;
 constexpr double kClimbs[] = {0.3, 1e-2, 1e-4, 1e-8};
 
 Vec3 support_point(const void* point, const Vec3&) noexcept {
@@ -134,62 +130,35 @@ bool ExtremalSearch::cold_seeds() noexcept {
   seed_starts(starts);
   const double nearest = starts.count > 0 ? -starts.best[0].value : 0;
   const bool both = a_.surface() != nullptr && !a_.surface()->convex();
-  const double size = b_.radius() + (both ? a_.size() : 0.0), between = kWidestGap * size + kBeyond * b_.radius();
+  const double between = kBetweenSeeds * (b_.radius() + (both ? a_.size() : 0.0));
   ExtremalSearch best(a_, b_);
   bool any = false, deeper = false;
-  others_ = -kNoBound;
-  int i = 0;
-  for (; i < starts.count; ++i) {
+  for (int i = 0; i < starts.count; ++i) {
     if (i >= kStarts && any && -starts.best[i].value > best.root_.d + between) break;
     if (!near_root(starts.best[i])) continue;
     if (!root_.least || (root_.d < 0 && !root_.parts)) {
       deeper = deeper || (root_.parts && overlaps());
       continue;
     }
-    if (root_.d < -kLowest * scale_ && !overlaps_there()) continue;
-    offer(best, any);
+    if (root_.d < 0 && !overlaps_there()) continue;
+    if (any && root_.d >= best.root_.d) continue;
+    any = true;
+    best.keep(*this);
   }
-  bound_unseen(starts, i, size);
   // A seed nearer than the place found says that there is another, and so does an overlap.
-  if (!any || (best.root_.d > 0 && (best.root_.d > nearest || deeper))) {
-    others_ = kNoBound;
-    return cold_deep();
-  }
+  if (!any || (best.root_.d > 0 && (best.root_.d > nearest || deeper))) return cold_deep();
   keep(best);
   return true;
 }
 
-// The root as the nearest place; of it and the best so far the farther one is another place, unless they are the same.
-void ExtremalSearch::offer(ExtremalSearch& best, bool& any) noexcept {
-  const bool same = any && (root_.pb - best.root_.pb).squaredNorm() <= kSamePlace * kSamePlace * scale_ * scale_;
-  if (any && !same) others_ = std::min(others_, std::max(root_.d, best.root_.d));
-  if (any && root_.d >= best.root_.d) return;
-  any = true;
-  best.keep(*this);
-}
-
-// Places near starts that were not tried.
-void ExtremalSearch::bound_unseen(const Starts& starts, int tried, double size) noexcept {
-  const double between = kWidestGap * size;
-  if (tried < starts.count) {
-    others_ = std::min(others_, -starts.best[tried].value - between);
-  } else if (starts.seen > starts.count) {
-    others_ = std::min(others_, -starts.best[starts.count - 1].value - between);
-  }
-}
-
-// Not convex: nearer than any other place can be, or as near as both hulls are along the normal, which a plane between
-// them proves (their overlap, where there is one, is a lens no thicker than this). Over a plane: as low as the whole
-// surface.
+// Not convex: the hulls are as far apart along the root's normal as the two points, which a plane between them proves.
+// Where they overlap, theirs is a lens no thicker than the root is deep, and no other place is deeper.
 bool ExtremalSearch::sure_folded() const noexcept {
-  if (!a_.bounded()) {
-    return !b_.cavity() && root_.n.dot(root_.pa - support_b(root_.n)) >= root_.d - kLowest * scale_;
-  }
-  if (!root_.least) return false;
-  if (!(root_.d < others_) && (b_.cavity() || gap_along(root_.n) < root_.d - kLowest * scale_)) return false;
-  if (root_.d >= 0) return true;
-  if (-root_.d > shallow()) return false;
-  return b_.cavity() ? holds(b_, root_.pa) : root_.parts && overlaps_there();
+  const Vec3& n = root_.n;
+  const double gap = a_.bounded() ? gap_along(n) : n.dot(root_.pa - support_b(n));
+  if (gap < root_.d - kHulls * scale_) return false;
+  if (!a_.bounded() || root_.d >= 0) return true;
+  return root_.parts && shallow() && overlaps_there();
 }
 
 void ExtremalSearch::keep(const ExtremalSearch& other) noexcept {
@@ -304,7 +273,7 @@ bool ExtremalSearch::cold_hollow() noexcept {
   if (other != nullptr && other->cavity()) return false;
   Starts starts, inner;
   starts.most = kMostStarts;
-  const double between = (kWidestGap + kBeyond) * b_.radius();
+  const double between = kBetweenSeeds * b_.radius();
   for (const SurfaceSeed& seed : b_.seeds()) {
     starts.add(hollow_start(seed));
     const SurfaceSeed* on_a = opposed_seed(seed, kOpposed);
@@ -314,23 +283,19 @@ bool ExtremalSearch::cold_hollow() noexcept {
   ExtremalSearch best(a_, b_);
   bool any = false;
   const auto look = [&](const Starts& all) {
-    int i = 0;
-    for (; i < all.count; ++i) {
+    for (int i = 0; i < all.count; ++i) {
       if (i >= kStarts && any && -all.best[i].value > best.root_.d + between) break;
-      if (!start_at(all.best[i]) || !root_.least) continue;
+      if (!start_at(all.best[i]) || !root_.least || (any && root_.d >= best.root_.d)) continue;
       if (root_.d < 0 && !holds(b_, root_.pa)) continue;
-      offer(best, any);
+      any = true;
+      best.keep(*this);
     }
-    return i;
   };
-  others_ = -kNoBound;
   corners_ = a_.edges() > 0;
-  bound_unseen(starts, look(starts), b_.radius());
-  const bool all = any || !corners_;
+  look(starts);
   corners_ = false;
   if (!any) look(starts);
   look(inner);
-  if (!all || !any) others_ = kNoBound;
   if (any) return keep(best), true;
   return way_out();
 }

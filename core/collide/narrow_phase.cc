@@ -45,7 +45,6 @@ Witness swapped(const Witness& witness, const Frame& X_WA, const Frame& X_WB) no
   out.feature_b = witness.feature_a;
   out.point_a = witness.point_b, out.point_b = witness.point_a;
   out.step_a = witness.step_b, out.step_b = witness.step_a;
-  out.past = witness.past;
   return out;
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "core/collide/contact_set.h"
-#include "core/collide/extremal_past.h"
 #include "core/shape/shape.h"
 
 namespace tactus {
@@ -20,7 +19,6 @@ struct Witness {
   // (ExtremalSide's p_S and p_dot_S); their features are feature_a, feature_b.
   Vec3 point_a = Vec3::Zero(), point_b = Vec3::Zero();
   Vec3 step_a = Vec3::Zero(), step_b = Vec3::Zero();
-  ExtremalPast past;  // smooth pairs that are not convex
 };
 
 // What became of witnesses (Baraff 1990, Table 1), of pairs whose contacts are searched for. A hit: the last tick's

@@ -45,12 +45,11 @@ SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double s
   Sweep s(a, b, until);
   SweptTouch out;
   ExtremalSide side_a, side_b;
-  ExtremalPast past;
   for (double limit = slack; out.looks < kSweepLooks; ++out.looks) {
     s.look();
     double gap = gap_of_balls(s);
     if (gap <= slack) {
-      const ExtremalPair pair = extremal_points(a.shape, s.X_WA, b.shape, s.X_WB, 0, side_a, side_b, past);
+      const ExtremalPair pair = extremal_points(a.shape, s.X_WA, b.shape, s.X_WB, 0, side_a, side_b);
       if (!pair.known()) {
         ++out.unknown;
         if (s.t == 0) return out;

@@ -19,7 +19,6 @@ struct FollowedContact {
   std::uint32_t manifold = 0, point = 0;  // where it stands in the ContactSet
   ContactFeatures features;               // not of smooth shapes
   ExtremalSide side_a, side_b;            // smooth shapes
-  ExtremalPast past;
   bool smooth = false;
   double restitution = 0, mu_static = 0, mu_dynamic = 0;
   bool slides = false;

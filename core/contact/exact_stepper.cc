@@ -92,7 +92,6 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
     // Where collision found them at this state.
     out.side_a = {record.witness.point_a, Vec3::Zero(), record.witness.feature_a};
     out.side_b = {record.witness.point_b, Vec3::Zero(), record.witness.feature_b};
-    out.past = record.witness.past;
   } else {
     out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
                                  m.nhat_BA_W, tick.contacts.points[point]);

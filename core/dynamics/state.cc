@@ -88,9 +88,6 @@ void hash_witness(const Witness& w, Hasher& h) noexcept {
   for (const Vec3* p : {&w.point_a, &w.point_b, &w.step_a, &w.step_b}) {
     h.number(p->x()), h.number(p->y()), h.number(p->z());
   }
-  if (!w.past.known()) return;
-  h.number(w.past.others);
-  for (int i = 0; i < 3; ++i) h.number(w.past.p[i]), h.number(w.past.q[i]);
 }
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540008ULL;  // "TACTST", version 8
+constexpr std::uint64_t kLayout = 0x54414354'53540007ULL;  // "TACTST", version 7
 
 class Writer {
  public:
@@ -34,9 +34,8 @@ class Reader {
     at_ += sizeof(T);
     return value;
   }
-  template <typename T = double>
-  T number() {
-    const T x = get<T>();
+  double number() {
+    const double x = get<double>();
     if (!std::isfinite(x)) ok_ = false;
     return x;
   }
@@ -64,9 +63,6 @@ void put_witness(const Witness& witness, Writer& w) {
   for (const Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b}) {
     for (int i = 0; i < 3; ++i) w.put((*p)[i]);
   }
-  for (const float x : witness.past.p) w.put(x);
-  for (const float x : witness.past.q) w.put(x);
-  w.put(witness.past.others);
 }
 
 void get_witness(Reader& in, Witness& witness) {
@@ -75,9 +71,6 @@ void get_witness(Reader& in, Witness& witness) {
   for (Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b}) {
     for (int i = 0; i < 3; ++i) (*p)[i] = in.number();
   }
-  for (float& x : witness.past.p) x = in.number<float>();
-  for (float& x : witness.past.q) x = in.number<float>();
-  witness.past.others = in.number<float>();
 }
 
 void put_record(const PairRecord& r, Writer& w) {

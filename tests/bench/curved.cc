@@ -136,8 +136,7 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
     B.v_W = rng.in_cube(1), B.w_W = rng.in_cube(2);
     if (second.shape.kind == ShapeKind::half_space) B.v_W.setZero(), B.w_W.setZero();
     ExtremalSide side_a, side_b;
-    ExtremalPast past;
-    ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b, past);
+    ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b);
     if (!pair.has_rates() || pair.d < (bowl ? 0.01 : 0.05)) continue;
     std::uint64_t steps = 0;
     const auto start = Clock::now();
@@ -152,7 +151,7 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
       a.X.R = rotate_by(kStep * A.w_W, Quat(a.X.R)).toRotationMatrix();
       b.X.R = rotate_by(kStep * B.w_W, Quat(b.X.R)).toRotationMatrix();
       a.X.p += kStep * A.v_W, b.X.p += kStep * B.v_W;
-      pair = extremal_points(a.shape, a.X, b.shape, b.X, kStep, side_a, side_b, past);
+      pair = extremal_points(a.shape, a.X, b.shape, b.X, kStep, side_a, side_b);
       steps += pair.iterations;
       tally.hits += pair.warm ? 1 : 0;
     }

@@ -1,5 +1,5 @@
-// Pairs that are not convex, followed from call to call: the same place as a search from nothing finds, also where the
-// nearest place jumps; hits as often as motions are small; memory that is part of State.
+// Pairs that are not convex, followed from call to call where a plane between their hulls proves the nearest place: the
+// same place as a search from nothing finds, whatever was remembered; hits on floors and boxes; a replay to the bit.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -30,7 +30,6 @@ struct Surfaces {
     add(make_revolution(test::pear_profile(), error));
     add(make_spline(test::torus_control(9, 6), {9, 6}, error));
     folded = shapes;
-    bowl = add(make_cavity(make_ellipsoid({0.5, 0.5, 0.4})));
     partners = {make_sphere(0.1), make_box({0.15, 0.1, 0.05}), make_capsule(0.05, 0.1)};
     partners.push_back(add(make_ellipsoid({0.15, 0.1, 0.12})));
     partners.push_back(add(make_torus(0.12, 0.05)));
@@ -42,15 +41,13 @@ struct Surfaces {
     return shapes.back();
   }
   std::vector<Shape> shapes, folded, partners;
-  Shape bowl;
   std::vector<std::unique_ptr<SmoothSurface>> surfaces;
 };
 
 struct Followed {
   ExtremalSide side_a, side_b;
-  ExtremalPast past;
   ExtremalPair find(const Shape& a, const Frame& A, const Shape& b, const Frame& B) {
-    return extremal_points(a, A, b, B, 0, side_a, side_b, past);
+    return extremal_points(a, A, b, B, 0, side_a, side_b);
   }
 };
 
@@ -95,27 +92,38 @@ void follow(const Shape& a, const Shape& b, double gap, double spread, Random& r
 TEST_CASE("extremal points, not convex: followed pairs have the place that a search from nothing finds") {
   const Surfaces shapes;
   Random rng(41);
+  Tally all;
   for (const Shape& first : shapes.folded) {
     for (const Shape& second : shapes.partners) {
-      Tally tally;
-      for (int i = 0; i < 8; ++i) follow(first, second, i % 2 == 0 ? 2e-3 : -5e-4, 1, rng, tally);
-      INFO(to_string(first.smooth->kind()) << " " << to_string(second.kind));
-      CHECK(tally.calls > 300);
-      const bool both = second.kind == ShapeKind::smooth && !second.smooth->convex();
-      CHECK(tally.hits > (both ? 0.75 : 0.95) * tally.calls);
+      for (int i = 0; i < 8; ++i) follow(first, second, i % 2 == 0 ? 2e-3 : -5e-4, 1, rng, all);
     }
   }
+  CHECK(all.calls > 8000);
+  CHECK(all.hits > 0.5 * all.calls);
 }
 
-TEST_CASE("extremal points in a bowl: the same") {
+TEST_CASE("extremal points, not convex: on a floor and on a box that is wider than it a body is always followed") {
   const Surfaces shapes;
   Random rng(42);
-  for (const Shape& second : shapes.partners) {
-    Tally tally;
-    for (int i = 0; i < 8; ++i) follow(shapes.bowl, second, 2e-3, 0.1, rng, tally);
-    INFO(to_string(second.kind));
-    CHECK(tally.calls > 300);
-    CHECK(tally.hits > 0.8 * tally.calls);
+  const Shape box = make_box({3, 3, 0.1}), floor = make_half_space();
+  for (const Shape& first : shapes.folded) {
+    for (int i = 0; i < 40; ++i) {
+      Frame A{rng.rotation().toRotationMatrix(), Vec3(0, 0, 1)};
+      const Shape& under = i % 2 == 0 ? box : floor;
+      const Frame B{Mat3::Identity(), Vec3(0, 0, i % 2 == 0 ? -0.1 : 0)};
+      const Vec3 turn = 1e-3 * rng.in_cube(1);
+      A.p.z() -= fresh(first, A, under, B).d - 1e-3;
+      Followed followed;
+      followed.find(first, A, under, B);
+      for (int k = 0; k < 50; ++k) {
+        A.R = rotate_by(turn, Quat(A.R)).toRotationMatrix();
+        const ExtremalPair pair = followed.find(first, A, under, B);
+        CHECK(pair.warm);
+        const Vec3 low_W = A * first.smooth->support(A.R.transpose() * Vec3(0, 0, -1));
+        CHECK_WITHIN(pair.d - low_W.z(), 1e-12);
+        A.p.z() -= pair.d - (k < 25 ? 1e-3 : -2e-4);
+      }
+    }
   }
 }
 
@@ -131,14 +139,11 @@ TEST_CASE("extremal points, not convex: a followed pair changes over where anoth
     const double angle = rng.uniform(0, 6), off = rng.uniform(1e-3, 0.02);
     const Vec3 along(std::cos(angle), std::sin(angle), 0), across(-along.y(), along.x(), 0);
     Followed followed;
-    int hits = 0;
     for (double x = -0.15; x < 0.15; x += 1e-3) {
       const Vec3 p = x * along + off * across;
       const ExtremalPair pair = followed.find(a, A, b, {Mat3::Identity(), A * p});
       CHECK_WITHIN(pair.d - (ring - p.norm() - tube - ball), 1e-12);
-      hits += pair.warm ? 1 : 0;
     }
-    CHECK(hits > 150);
   }
 }
 
@@ -176,20 +181,11 @@ World torus_on_box(const SmoothSurface& surface) {
   return scene.world();
 }
 
-TEST_CASE("extremal points, not convex: what a pair remembers is part of State; a replay is the same to the bit") {
+TEST_CASE("extremal points, not convex: a torus that rolls and lies down is followed, and replayed to the bit") {
   const auto torus = make_torus(0.3, 0.1);
   World world = torus_on_box(*torus);
   test::run(world, 300);
   const State kept = world.state();
-  REQUIRE(kept.pairs.size() == 1);
-  REQUIRE(kept.pairs[0].witness.past.known());
-  State back = world.initial();
-  const std::vector<std::uint8_t> bytes = to_bytes(kept);
-  REQUIRE(from_bytes(bytes, back));
-  CHECK(to_bytes(back) == bytes);
-  CHECK(state_hash(back) == state_hash(kept));
-  back.pairs[0].witness.past.p[0] += 1e-3F;
-  CHECK(state_hash(back) != state_hash(kept));
   test::run(world, 500);
   const std::vector<std::uint8_t> later = to_bytes(world.state());
   const WitnessTotals& counts = world.state().witnesses;
