@@ -8,6 +8,7 @@
 #include "core/collide/broad_phase.h"
 #include "core/collide/collide_ahead.h"
 #include "core/collide/collide_mesh.h"
+#include "core/collide/passes_by.h"
 #include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
 #include "core/continuous_motion.h"
@@ -36,6 +37,18 @@ std::vector<BroadShape> broad_shapes(const Model& model) {
 bool has_meshes(const Model& model) noexcept {
   return std::any_of(model.shapes.begin(), model.shapes.end(),
                      [](const ShapeInstance& s) { return s.shape.kind == ShapeKind::mesh; });
+}
+
+// A shape over the step, if its body goes on as it moves now. grown: what its box is wider by.
+SweptShape as_it_moves(const Model& model, const Kinematics& kinematics, const State& state, std::uint32_t s,
+                       double grown, double h) noexcept {
+  const BodyIndex b = model.shapes[s].body;
+  const Aabb& box = kinematics.boxes[s];
+  const Vec3 centre_W = kinematics.bodies[b].X_WBcm.p;
+  const bool bounded = model.shapes[s].shape.kind != ShapeKind::half_space;
+  const double radius =
+      bounded ? 0.5 * (box.hi - box.lo).norm() + (0.5 * (box.hi + box.lo) - centre_W).norm() - grown : 0.0;
+  return {model.shapes[s].shape, kinematics.X_WS[s], centre_W, h * state.v_WBcm(b), h * state.w_WB(b), radius, 1};
 }
 
 // Overlap points of one pair that may have to be reduced at once.
@@ -276,6 +289,9 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
     if (ahead) {
       collide_ahead(shape_a, X_WA, shape_b, X_WB, reach_[a] + reach_[b], record.witness, buffer);
+      const auto swept = [&](std::uint32_t s) { return as_it_moves(*model_, kinematics_, state_, s, reach_[s], h()); };
+      const bool smooth = shape_a.kind == ShapeKind::smooth || shape_b.kind == ShapeKind::smooth;
+      if (smooth && passes_by(swept(a), swept(b), buffer.points, buffer.count)) buffer.count = 0;
     } else {
       collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
     }

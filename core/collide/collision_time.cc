@@ -12,6 +12,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Predictions aim this part of the tolerance early: chi is then above zero in spite of rounding.
 constexpr double kEarly = 0.5;
+constexpr int kPolishes = 20;  // of the model's root: nothing is evaluated for them
 
 bool draws_nearer(const ChiJet& at) noexcept {
   return at.chi_dot < 0 || (at.chi_dot == 0 && at.chi_ddot < 0);
@@ -66,19 +67,36 @@ double CollisionSearch::step_from(const ChiJet& at) const noexcept {
   return options_.method == RootMethod::quadratic ? time_to_touch(at) : newton_time_to_touch(at);
 }
 
-// Eq. 21's step from last_, with eq. 20's next term: how chi'' changes between the bracket's ends, where bodies turn.
+// The root of the polynomial of degree 5 that has the jets of both ends of the bracket, beginning at eq. 21's step from
+// last_, which is one of them: eq. 20 with the terms that the other end adds. Where bodies turn, chi'' is not constant.
 double CollisionSearch::corrected(double step) const noexcept {
-  if (options_.method != RootMethod::quadratic || !low_jet_.known || !high_jet_.known || !(high_ > low_)) return step;
-  const double jerk = (high_jet_.chi_ddot - low_jet_.chi_ddot) / (high_ - low_);
-  const ChiJet& at = last_jet_;
-  double s = step;
-  for (int i = 0; i < 3; ++i) {
-    const double rate = at.chi_dot + s * (at.chi_ddot + 0.5 * s * jerk);
-    if (!(rate < 0)) return step;
-    s -= (at.chi + s * (at.chi_dot + s * (0.5 * at.chi_ddot + s * jerk / 6))) / rate;
+  if (options_.method != RootMethod::quadratic || !low_jet_.known || !high_jet_.known) return step;
+  const bool from_low = last_ == low_;
+  const ChiJet &at = last_jet_, &other = from_low ? high_jet_ : low_jet_;
+  const double T = from_low ? high_ - low_ : low_ - high_;
+  if (T == 0 || low_jet_.chi < 0 || high_jet_.chi > 0) return step;
+  // What eq. 20 from last_ misses at the other end, and the three terms that make up for it, in x = s / T.
+  const double value = other.chi - (at.chi + T * (at.chi_dot + 0.5 * T * at.chi_ddot));
+  const double rate = T * (other.chi_dot - (at.chi_dot + T * at.chi_ddot));
+  const double bend = T * T * (other.chi_ddot - at.chi_ddot);
+  const double c3 = 10 * value - 4 * rate + 0.5 * bend, c4 = -15 * value + 7 * rate - bend,
+               c5 = 6 * value - 3 * rate + 0.5 * bend;
+  const double c1 = T * at.chi_dot, c2 = 0.5 * T * T * at.chi_ddot, sign = from_low ? 1 : -1;
+  double x = step / T, apart = from_low ? 0 : 1, overlap = 1 - apart;
+  for (int i = 0; i < kPolishes; ++i) {
+    if (!(x > std::min(apart, overlap) && x < std::max(apart, overlap))) x = 0.5 * (apart + overlap);
+    const double p = at.chi + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))));
+    const double slope = c1 + x * (2 * c2 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)));
+    (p >= 0 ? apart : overlap) = x;
+    if (!(sign * slope < 0)) {
+      x = 0.5 * (apart + overlap);
+      continue;
+    }
+    const double change = p / slope;
+    x -= change;
+    if (std::abs(change) < 1e-15 * std::abs(x)) break;
   }
-  const double t = last_ + s;
-  return t > low_ && t < high_ ? s : step;
+  return x > 0 && x < 1 ? x * T : step;
 }
 
 // A time for the touch, or infinity.

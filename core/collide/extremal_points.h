@@ -69,12 +69,12 @@ inline constexpr double kLeastConditioning = 1e-7;
 // Extremal points of a smooth shape and a shape of any kind but mesh (either order; not two without a smooth one).
 // The sides are where to look first (feature -1: anywhere), advanced by dt [s] along their rates; on return they hold
 // the points found, with their rates cleared. A pair of convex shapes: the global least distance, or overlap where that
-// is small against both shapes (any start) or found from nothing. A surface that is not convex, always searched for
-// from its seeds: apart, the least distance; overlapping, the deepest of the places whose way out ends at a touch and
-// is the shortest nearby, of those deeper than curvatures the one with the shortest way out; if there is none,
-// fallen_back: what separates the hulls. In a bowl: how near the body's points come to the wall, or how far they reach
-// beyond it. Two bowls, or a bowl and a half-space, are unknown. Cost: warm about 1 us; from nothing about 5 to 200 us,
-// deep in a surface that is not convex up to 5 ms (splines' hulls: 30 ms).
+// is small against both shapes (any start) or found from nothing. A surface that is not convex, searched for from its
+// seeds but where a plane between the hulls proves the remembered place: apart, the least distance; overlapping, the
+// deepest of the places whose way out ends at a touch and is the shortest nearby, of those deeper than curvatures the
+// one with the shortest way out; if there is none, fallen_back: what separates the hulls. In a bowl: how near the
+// body's points come to the wall, or how far they reach beyond it. Two bowls, or a bowl and a half-space, are unknown.
+// Cost: warm about 1 us; from nothing 5 to 200, deep in a surface that is not convex up to 5 ms (splines: 30 ms).
 ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt,
                              ExtremalSide& side_a, ExtremalSide& side_b) noexcept;
 

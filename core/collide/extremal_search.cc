@@ -66,15 +66,18 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
 
 // Is a root that was found near a remembered one the pair's, whatever was remembered?
 bool ExtremalSearch::sure() const noexcept {
-  if (!root_.least || !convex_) return false;
-  const double d = root_.d - a_.radius();
-  if (d >= 0 || !a_.bounded()) return true;
-  return -d <= kShallow * std::min(smallest_size(a_.shape()), smallest_half_width(b_));
+  if (!convex_) return sure_folded();
+  return root_.least && (root_.d - a_.radius() >= 0 || !a_.bounded() || shallow());
+}
+
+bool ExtremalSearch::shallow() const noexcept {
+  return a_.radius() - root_.d <= kShallow * std::min(smallest_size(a_.shape()), smallest_half_width(b_));
 }
 
 bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
-  if (!convex_ || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0)
+  if (b_.cavity() || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) {
     return false;
+  }
   on_b_.place(side_b);
   if (a_.surface() != nullptr) {
     a_.set(0, Vec3::Zero(), on_a_);

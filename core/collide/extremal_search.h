@@ -42,6 +42,8 @@ class ExtremalSearch {
   bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept;
   bool start_at(const Start& start) noexcept;
   [[nodiscard]] bool sure() const noexcept;
+  [[nodiscard]] bool shallow() const noexcept;
+  [[nodiscard]] bool sure_folded() const noexcept;
   bool cold_plane() noexcept;
   bool cold_apart() noexcept;
   bool cold_overlap() noexcept;

@@ -16,6 +16,8 @@ constexpr int kApproaches = 3;
 constexpr double kBetweenSeeds = 0.25;
 // Cosines of normals that face each other: near places, and places whose supports are meant.
 constexpr double kFacing = -0.3, kOpposed = -0.8;
+// Of the size: what a root may miss the hulls' distance by.
+constexpr double kHulls = 1e-12;
 // Steps of a climb over directions [rad]: between them Newton's method tries to take over.
 constexpr double kClimbs[] = {0.3, 1e-2, 1e-4, 1e-8};
 
@@ -147,6 +149,16 @@ bool ExtremalSearch::cold_seeds() noexcept {
   if (!any || (best.root_.d > 0 && (best.root_.d > nearest || deeper))) return cold_deep();
   keep(best);
   return true;
+}
+
+// Not convex: the hulls are as far apart along the root's normal as the two points, which a plane between them proves.
+// Where they overlap, theirs is a lens no thicker than the root is deep, and no other place is deeper.
+bool ExtremalSearch::sure_folded() const noexcept {
+  const Vec3& n = root_.n;
+  const double gap = a_.bounded() ? gap_along(n) : n.dot(root_.pa - support_b(n));
+  if (gap < root_.d - kHulls * scale_) return false;
+  if (!a_.bounded() || root_.d >= 0) return true;
+  return root_.parts && shallow() && overlaps_there();
 }
 
 void ExtremalSearch::keep(const ExtremalSearch& other) noexcept {

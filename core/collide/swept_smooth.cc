@@ -2,12 +2,20 @@
 // proves nothing: the distance itself is followed, which shrinks no faster than the bodies' points move. It costs more
 // looks than a plane does (each leaves the part 1 - cos of the angle between the way and the normal), and a search from
 // nothing at each; what balls around both prove needs none.
+#include <algorithm>
+
+#include "core/collide/narrow_core.h"
+#include "core/collide/passes_by.h"
 #include "core/collide/sweep.h"
 #include "core/shape/smooth_surface.h"
 
 namespace tactus {
 
 namespace {
+
+// Of the thinner one's half width: up to there the plane at the nearest place is the surface's; overlap that is a
+// touch.
+constexpr double kThin = 0.25, kGraze = 1e-3;
 
 // Between balls around both; of a bowl's solid there is none.
 double gap_of_balls(const Sweep& s) noexcept {
@@ -60,6 +68,15 @@ SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double s
   out.found = true;
   out.t = s.t;
   return out;
+}
+
+bool passes_by(const SweptShape& a, const SweptShape& b, const ContactPoint* points, std::uint32_t count) noexcept {
+  if (count == 0 || !(is_folded(a.shape) || is_folded(b.shape)) || !is_swept_pair(a.shape, b.shape)) return false;
+  if (a.shape.kind == ShapeKind::half_space || b.shape.kind == ShapeKind::half_space) return false;
+  const double size = std::min(smallest_size(a.shape), smallest_size(b.shape));
+  const auto near = [size](const ContactPoint& point) { return point.depth > -kThin * size; };
+  if (std::any_of(points, points + count, near)) return false;
+  return !first_touch(a, b, kGraze * size, kGraze * size).found;
 }
 
 }  // namespace tactus

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
+#include "core/collide/feature_jet.h"
 #include "core/contact/body_response.h"
 
 namespace tactus {
@@ -48,6 +50,18 @@ bool same_place(const FollowedContact& c, const FollowedContact& other) noexcept
 
 ChiJet chi_of(const FollowedContact& c, const RigidMotion& A, const RigidMotion& B) noexcept {
   return {c.jet.d, gap_rate(c.jet, A, B), gap_acceleration(c.jet, A, B), c.jet.known};
+}
+
+// What the moment of a touch is looked for with: chi, or of two edges their volume, which does not bend where they are
+// near parallel.
+ChiJet touch_chi(const FollowedContact& c, std::span<const Frame> X_WS, std::span<const RigidMotion> motions) noexcept {
+  const RigidMotion &A = motions[c.body_a], &B = motions[c.body_b];
+  const FeatureSide &a = c.features.a, &b = c.features.b;
+  const bool edges = !c.smooth && a.core == FeatureCore::line && b.core == FeatureCore::line && roundness(c) == 0;
+  if (!edges) return chi_of(c, A, B);
+  const Frame &X_WA = X_WS[c.shape_a], &X_WB = X_WS[c.shape_b];
+  const Vec3 u = X_WA.R * a.u_S, v = X_WB.R * b.u_S;
+  return edge_edge_volume_jet(A, X_WA * a.p_S, u, B, X_WB * b.p_S, v, c.features.side * u.cross(v));
 }
 
 }  // namespace
@@ -202,13 +216,12 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
 double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state,
                                 ExactReport& report) noexcept {
   FollowedContact c = overlap.contact;
-  const RigidMotion &A0 = motions0_[c.body_a], &B0 = motions0_[c.body_b];
   forces_.find_jet(c, shapes0_, motions0_);
-  const ChiJet at_start = chi_of(c, A0, B0);
-  if (at_start.chi < -kTouch) return -1;
+  if (c.jet.d < -kTouch) return -1;
+  const ChiJet at_start = touch_chi(c, shapes0_, motions0_);
   const auto now = [&] {
     forces_.find_jet(c);
-    return chi_of(c, forces_.motion(c.body_a), forces_.motion(c.body_b));
+    return touch_chi(c, forces_.shapes(), forces_.motions());
   };
   CollisionOptions options;
   options.distance_tolerance = 1e-12;

@@ -1,6 +1,7 @@
 // Extremal points of smooth shapes: how long a pair takes when it is followed, with and without its rates, and when
-// nothing is known; how often Newton's method needs help. CSV: pair, what, calls, median us, mean us, mean Newton
-// steps, solved, fallbacks, ill-conditioned.
+// nothing is known; how often Newton's method needs help. CSV: pair, what, calls (warm: batches of 20 of them), median
+// us, mean us, least us (of all batches: what is left on a busy machine), mean Newton steps, solved, fallbacks,
+// ill-conditioned, part of the calls that were hits.
 // usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS [PAIR]]], PAIR as in the first column: that one alone.
 #include <algorithm>
 #include <chrono>
@@ -80,6 +81,7 @@ struct Tally {
   std::vector<double> us;
   std::uint64_t steps = 0;
   std::uint32_t solved = 0, fallbacks = 0, ill = 0;
+  std::uint64_t calls = 0, hits = 0;
 
   void add(const ExtremalPair& pair, Clock::duration took) {
     us.push_back(std::chrono::duration<double, std::micro>(took).count());
@@ -93,8 +95,9 @@ struct Tally {
     for (const double t : us) sum += t;
     const double n = static_cast<double>(us.size());
     std::nth_element(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(us.size() / 2), us.end());
-    std::printf("%s-%s,%s,%zu,%.3f,%.3f,%.2f,%u,%u,%u\n", a.c_str(), b.c_str(), what, us.size(), us[us.size() / 2],
-                sum / n, static_cast<double>(steps) / n, solved, fallbacks, ill);
+    std::printf("%s-%s,%s,%zu,%.3f,%.3f,%.3f,%.2f,%u,%u,%u,%.4f\n", a.c_str(), b.c_str(), what, us.size(),
+                us[us.size() / 2], sum / n, *std::min_element(us.begin(), us.end()), static_cast<double>(steps) / n,
+                solved, fallbacks, ill, calls > 0 ? static_cast<double>(hits) / static_cast<double>(calls) : 0.0);
   }
 };
 
@@ -123,9 +126,10 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
   constexpr double kStep = 1e-3;
   Random rng(18);
   Tally tally;
-  while (static_cast<int>(tally.us.size()) * kBatch < calls) {
+  const bool bowl = first.shape.smooth->cavity() || (second.shape.smooth != nullptr && second.shape.smooth->cavity());
+  for (int tries = 0; static_cast<int>(tally.us.size()) * kBatch < calls && tries < calls; ++tries) {
     Placed a = placed(first.shape, rng, 0), b = placed(second.shape, rng, 0);
-    b.X.p = rng.direction();
+    b.X.p = (bowl ? 0.1 : 1.0) * rng.direction();
     if (second.shape.kind == ShapeKind::half_space) b.X.R.setIdentity(), b.X.p = Vec3(0, 0, -0.5);
     RigidMotion A, B;
     A.v_W = rng.in_cube(1), A.w_W = rng.in_cube(2);
@@ -133,7 +137,7 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
     if (second.shape.kind == ShapeKind::half_space) B.v_W.setZero(), B.w_W.setZero();
     ExtremalSide side_a, side_b;
     ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b);
-    if (!pair.has_rates() || pair.d < 0.05) continue;
+    if (!pair.has_rates() || pair.d < (bowl ? 0.01 : 0.05)) continue;
     std::uint64_t steps = 0;
     const auto start = Clock::now();
     for (int i = 0; i < kBatch; ++i) {
@@ -149,10 +153,13 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
       a.X.p += kStep * A.v_W, b.X.p += kStep * B.v_W;
       pair = extremal_points(a.shape, a.X, b.shape, b.X, kStep, side_a, side_b);
       steps += pair.iterations;
+      tally.hits += pair.warm ? 1 : 0;
     }
+    tally.calls += kBatch;
     tally.add(pair, (Clock::now() - start) / kBatch);
     tally.steps += steps / kBatch - pair.iterations;
   }
+  if (tally.us.empty()) return;  // a bowl's partner that is too large for it
   tally.print(first.name, second.name, with_rates ? "warm_with_rates" : "warm");
 }
 
@@ -166,7 +173,7 @@ int main(int argc, char** argv) {
   const std::string only = argc > 3 ? argv[3] : "";
   const Shapes shapes;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  std::printf("pair,what,calls,median_us,mean_us,mean_steps,solved,fallbacks,ill_conditioned\n");
+  std::printf("pair,what,calls,median_us,mean_us,least_us,mean_steps,solved,fallbacks,ill_conditioned,hits\n");
   for (const Named& first : shapes.smooth) {
     const SmoothSurface& surface = *first.shape.smooth;
     std::vector<Named> partners = shapes.partners;
@@ -175,7 +182,7 @@ int main(int argc, char** argv) {
     for (const Named& second : partners) {
       if (!only.empty() && only != first.name + "-" + second.name) continue;
       if (pairs > 0) cold(first, second, pairs);
-      if (calls <= 0 || !surface.convex()) continue;
+      if (calls <= 0) continue;
       warm(first, second, calls, false);
       warm(first, second, calls, true);
     }

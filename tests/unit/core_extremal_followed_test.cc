@@ -1,0 +1,204 @@
+// Pairs that are not convex, followed from call to call where a plane between their hulls proves the nearest place: the
+// same place as a search from nothing finds, whatever was remembered; hits on floors and boxes; a replay to the bit.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/collide/extremal_points.h"
+#include "core/dynamics/state_bytes.h"
+#include "core/shape/smooth_shapes.h"
+#include "tests/support/alloc_guard.h"
+#include "tests/support/random.h"
+#include "tests/support/scenes.h"
+#include "tests/support/smooth_surfaces.h"
+#include "tests/support/tolerance.h"
+
+namespace tactus {
+namespace {
+
+using test::Random;
+using test::Scene;
+
+struct Surfaces {
+  Surfaces() {
+    std::string error;
+    add(make_torus(0.3, 0.1));
+    add(make_revolution(test::pear_profile(), error));
+    add(make_spline(test::torus_control(9, 6), {9, 6}, error));
+    folded = shapes;
+    partners = {make_sphere(0.1), make_box({0.15, 0.1, 0.05}), make_capsule(0.05, 0.1)};
+    partners.push_back(add(make_ellipsoid({0.15, 0.1, 0.12})));
+    partners.push_back(add(make_torus(0.12, 0.05)));
+  }
+  Shape add(std::unique_ptr<SmoothSurface> surface) {
+    REQUIRE(surface != nullptr);
+    shapes.push_back(make_smooth(surface.get()));
+    surfaces.push_back(std::move(surface));
+    return shapes.back();
+  }
+  std::vector<Shape> shapes, folded, partners;
+  std::vector<std::unique_ptr<SmoothSurface>> surfaces;
+};
+
+struct Followed {
+  ExtremalSide side_a, side_b;
+  ExtremalPair find(const Shape& a, const Frame& A, const Shape& b, const Frame& B) {
+    return extremal_points(a, A, b, B, 0, side_a, side_b);
+  }
+};
+
+ExtremalPair fresh(const Shape& a, const Frame& A, const Shape& b, const Frame& B) {
+  return Followed().find(a, A, b, B);
+}
+
+struct Tally {
+  int calls = 0, hits = 0;
+};
+
+// 100 steps of 1 ms at up to 0.5 m/s and 2 rad/s, held at about `gap`.
+void follow(const Shape& a, const Shape& b, double gap, double spread, Random& rng, Tally& tally) {
+  Frame A{rng.rotation().toRotationMatrix(), Vec3::Zero()},
+      B{rng.rotation().toRotationMatrix(), spread * rng.direction()};
+  ExtremalPair pair = fresh(a, A, b, B);
+  if (!pair.has_rates() || pair.d < 1e-3) return;
+  B.p += (pair.d - gap) * pair.nhat_BA_W;
+  const Vec3 v = 5e-4 * rng.direction(), turn_a = 1e-3 * rng.in_cube(1), turn_b = 1e-3 * rng.in_cube(1);
+  Followed followed;
+  followed.find(a, A, b, B);
+  for (int i = 0; i < 100; ++i) {
+    A.R = rotate_by(turn_a, Quat(A.R)).toRotationMatrix(), B.R = rotate_by(turn_b, Quat(B.R)).toRotationMatrix();
+    B.p += v;
+    {
+      const test::AllocGuard guard;
+      pair = followed.find(a, A, b, B);
+      CHECK(guard.count() == 0);
+    }
+    const ExtremalPair expected = fresh(a, A, b, B);
+    REQUIRE(pair.known());
+    ++tally.calls;
+    tally.hits += pair.warm ? 1 : 0;
+    if (pair.warm) {
+      CHECK_WITHIN(pair.d - expected.d, 1e-12);
+      CHECK_WITHIN((pair.nhat_BA_W - expected.nhat_BA_W).norm(), 1e-6);
+    }
+    if (std::abs(pair.d - gap) < 0.05) B.p += (pair.d - gap) * pair.nhat_BA_W;
+  }
+}
+
+TEST_CASE("extremal points, not convex: followed pairs have the place that a search from nothing finds") {
+  const Surfaces shapes;
+  Random rng(41);
+  Tally all;
+  for (const Shape& first : shapes.folded) {
+    for (const Shape& second : shapes.partners) {
+      for (int i = 0; i < 8; ++i) follow(first, second, i % 2 == 0 ? 2e-3 : -5e-4, 1, rng, all);
+    }
+  }
+  CHECK(all.calls > 8000);
+  CHECK(all.hits > 0.5 * all.calls);
+}
+
+TEST_CASE("extremal points, not convex: on a floor and on a box that is wider than it a body is followed") {
+  const Surfaces shapes;
+  Random rng(42);
+  const Shape box = make_box({3, 3, 0.1}), floor = make_half_space();
+  Tally tally;
+  for (const Shape& first : shapes.folded) {
+    for (int i = 0; i < 40; ++i) {
+      Frame A{rng.rotation().toRotationMatrix(), Vec3(0, 0, 1)};
+      const Shape& under = i % 2 == 0 ? box : floor;
+      const Frame B{Mat3::Identity(), Vec3(0, 0, i % 2 == 0 ? -0.1 : 0)};
+      const Vec3 turn = 1e-3 * rng.in_cube(1);
+      A.p.z() -= fresh(first, A, under, B).d - 1e-3;
+      Followed followed;
+      followed.find(first, A, under, B);
+      for (int k = 0; k < 50; ++k) {
+        A.R = rotate_by(turn, Quat(A.R)).toRotationMatrix();
+        const ExtremalPair pair = followed.find(first, A, under, B);
+        ++tally.calls;
+        tally.hits += pair.warm ? 1 : 0;
+        const Vec3 low_W = A * first.smooth->support(A.R.transpose() * Vec3(0, 0, -1));
+        CHECK_WITHIN(pair.d - low_W.z(), 1e-12);
+        A.p.z() -= pair.d - (k < 25 ? 1e-3 : -2e-4);
+      }
+    }
+  }
+  // But where another place becomes the lowest.
+  CHECK(tally.hits > 0.99 * tally.calls);
+}
+
+// d = |x| from the hole's middle to the nearer side of the ring: the nearest place jumps where a ball passes the
+// middle.
+TEST_CASE("extremal points, not convex: a followed pair changes over where another place becomes the nearest") {
+  const double ring = 0.3, tube = 0.1, ball = 0.03;
+  const auto torus = make_torus(ring, tube);
+  const Shape a = make_smooth(torus.get()), b = make_sphere(ball);
+  Random rng(43);
+  for (int k = 0; k < 20; ++k) {
+    const Frame A{rng.rotation().toRotationMatrix(), rng.in_cube(1)};
+    const double angle = rng.uniform(0, 6), off = rng.uniform(1e-3, 0.02);
+    const Vec3 along(std::cos(angle), std::sin(angle), 0), across(-along.y(), along.x(), 0);
+    Followed followed;
+    for (double x = -0.15; x < 0.15; x += 1e-3) {
+      const Vec3 p = x * along + off * across;
+      const ExtremalPair pair = followed.find(a, A, b, {Mat3::Identity(), A * p});
+      CHECK_WITHIN(pair.d - (ring - p.norm() - tube - ball), 1e-12);
+    }
+  }
+}
+
+TEST_CASE("extremal points, not convex: sides that remember something else change nothing") {
+  const Surfaces shapes;
+  Random rng(44);
+  int looked = 0;
+  for (const Shape& first : shapes.folded) {
+    for (const Shape& second : shapes.partners) {
+      const Frame A{rng.rotation().toRotationMatrix(), Vec3::Zero()},
+          B{rng.rotation().toRotationMatrix(), rng.direction()};
+      Followed known;
+      const ExtremalPair expected = known.find(first, A, second, B);
+      if (expected.d < 0) continue;
+      for (int i = 0; i < 50; ++i) {
+        Followed strange = known;
+        strange.side_a.p_S = rng.in_cube(0.5), strange.side_b.p_S = rng.in_cube(0.5);
+        strange.side_b.feature = static_cast<std::int32_t>(rng.below(8)) - 1;
+        const ExtremalPair pair = strange.find(first, A, second, B);
+        CHECK_WITHIN(pair.d - expected.d, 1e-12);
+        ++looked;
+      }
+    }
+  }
+  CHECK(looked > 500);
+}
+
+// A torus that falls onto a box, rolls, and lies down.
+World torus_on_box(const SmoothSurface& surface) {
+  Scene scene(0.3);
+  scene.add(make_box({2, 2, 0.1}), 1, test::at(0, 0, -0.1), {}, 0, BodyMode::fixed);
+  Pose tilted = test::at(0, 0, 0.45);
+  tilted.q = rotate_by(Vec3(1.2, 0, 0), Quat::Identity());
+  scene.add(make_smooth(&surface), 1, tilted);
+  return scene.world();
+}
+
+TEST_CASE("extremal points, not convex: a torus that rolls and lies down is followed, and replayed to the bit") {
+  const auto torus = make_torus(0.3, 0.1);
+  World world = torus_on_box(*torus);
+  test::run(world, 300);
+  const State kept = world.state();
+  test::run(world, 500);
+  const std::vector<std::uint8_t> later = to_bytes(world.state());
+  const WitnessTotals& counts = world.state().witnesses;
+  CHECK(counts.hits > 20 * counts.misses);
+  CHECK(counts.unknown == 0);
+  REQUIRE(world.restore(kept));
+  test::run(world, 500);
+  CHECK(to_bytes(world.state()) == later);
+}
+
+}  // namespace
+}  // namespace tactus
