@@ -12,7 +12,6 @@ constexpr double kProximal = 1e-5;  // D over a contact's own mobility
 // A guess that is this far off changes sides in many contacts at once, where a small D gets nowhere and is raised in
 // the end: D begins softer and comes down.
 constexpr double kFarOff = 1e-3, kProximalFarOff = 1e-2;
-constexpr std::uint32_t kFarOffSweeps = 30;  // before all else: cheap against the first factorisations
 // Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
 // what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
 // below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
@@ -26,7 +25,7 @@ constexpr double kSofter = 30, kHarder = 0.3;
 constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;
 constexpr double kLower = 0.5;  // a round that succeeds lets D come so much nearer to where it failed
-constexpr int kBoundRounds = 4;
+constexpr int kBoundRounds = 12;
 constexpr double kBoundsKept = 1e-6;  // change of impulses by a round, relative, that ends them
 constexpr double kEquation = 1e-13;   // |R| over the impulses' size at which u is found
 
@@ -447,19 +446,10 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   best.residual = island_residual(problem, island, disc, p, u);
   for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   const auto keep = [&](double residual) {
-    if (!(residual < best.residual)) return false;
+    if (!(residual < best.residual)) return;
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
-    return true;
   };
-  const auto take_best = [&] {
-    for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = best_[k];
-    sum_up(s, p);
-  };
-  if (softly && best.residual > kFarOff) {
-    work.spend(look_work_ * kFarOffSweeps);
-    if (!keep(sweep_island(problem, island, disc, kFarOffSweeps, p, u))) take_best();
-  }
   double proximal = softly && best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual, leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
@@ -497,7 +487,8 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     if (found) lowest = std::max(kLower * lowest, kProximalLeast);
     last = residual;
   }
-  take_best();
+  for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = best_[k];
+  sum_up(s, p);
   return best;
 }
 
