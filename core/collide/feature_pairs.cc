@@ -12,7 +12,9 @@ namespace {
 
 // A vertex in front of a face's middle must stay in front whatever way its edges point, unless they point through.
 constexpr double kFaceEpsilon = 0.5;
-constexpr double kDeep = 0.05;               // of the smaller body's diagonal: deeper than what features make sense of
+// Of the smaller body's diagonal: deeper than what features make sense of. From several sides they ask for what cannot
+// be at once, which no choice of contacts solves.
+constexpr double kDeep = 5e-4;
 constexpr std::uint32_t kDeepFeature = 900;  // below 1024, as all that keys of contacts have room for
 constexpr double kMostFalling = 0.02;        // [rad]
 // Edges nearer to parallel than the step may turn them have no common perpendicular to speak of: it swings by the turn

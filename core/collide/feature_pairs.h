@@ -58,7 +58,8 @@ class FeaturePairs {
   };
   // Appends the pair's contacts and groups. reach: how far apart features may be [m]; turn: by how much the bodies may
   // turn against each other in the step [rad], which relaxes applicability. Cost: the features of each within reach of
-  // the other's box, in pairs; all where they overlap. Deeper than 5 % of the smaller one: the points of least overlap.
+  // the other's box, in pairs; all where they overlap. Deeper than 0.05 % of the smaller one: the points of
+  // least overlap.
   Found find(std::uint32_t a, const Shape& shape_a, const Frame& X_WA, std::uint32_t b, const Shape& shape_b,
              const Frame& X_WB, double reach, double turn, Witness& witness) noexcept;
 

@@ -120,16 +120,6 @@ Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, co
   return {x[0], t[0], t[1]};
 }
 
-double own_mobility(const ProblemContact& contact) noexcept {
-  double sum = 0;
-  for (const ProblemSide& side : contact.side) {
-    if (side.block == kNone) continue;
-    const std::size_t n = std::size_t{contact.rows} * side.size;
-    for (std::size_t k = 0; k < n; ++k) sum += side.Y[k] * side.Y[k];
-  }
-  return sum / contact.rows;
-}
-
 bool gives_energy(const ContactProblem& problem, const ContactIsland& island, const Vec3* p, const double* u) noexcept {
   double given = 0, size = 0;
   for (const std::uint32_t i : island.contacts) {
@@ -148,7 +138,7 @@ double island_residual(const ContactProblem& problem, const ContactIsland& islan
   double worst = 0, scale = 0, free_scale = 0;
   for (const std::uint32_t i : island.contacts) {
     const ProblemContact& contact = problem.contact(i);
-    const double size = own_mobility(contact) + contact.compliance;
+    const double size = contact.mobility + contact.compliance;
     Vec3 c = velocity(problem, contact, u) + contact.b;
     c[0] += contact.compliance * p[i][0];
     if (!c.allFinite() || !p[i].allFinite()) return std::numeric_limits<double>::infinity();
@@ -171,7 +161,7 @@ double sweep_island(const ContactProblem& problem, const ContactIsland& island, 
   for (std::uint32_t k = 0; k < sweeps; ++k) {
     for (const std::uint32_t i : island.contacts) {
       const ProblemContact& contact = problem.contact(i);
-      const double size = own_mobility(contact) + contact.compliance;
+      const double size = contact.mobility + contact.compliance;
       if (size == 0) continue;
       for (int round = 0; round < 2; ++round) {
         Vec3 c = velocity(problem, contact, u) + contact.b;

@@ -45,9 +45,6 @@ inline constexpr double kSqueezed = 1e6;
 // What the law makes of an impulse that would be x without it. bound: of friction; slopes dp/dx.
 Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x, double bound) noexcept;
 
-// Size of a contact's own block of A: the mean of its diagonal.
-double own_mobility(const ProblemContact& contact) noexcept;
-
 // Largest violation of the laws in an island, as a velocity: how far the impulses move under p -> law(p - c / A_ii),
 // times A_ii, over the largest velocity that the pushing contacts work against, kSqueezed of the free motion's at most.
 // u: sum Y p.

@@ -143,7 +143,7 @@ void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noex
     Local& local = local_[k];
     local.r = p[i];
     local.limit = -1;
-    const double size = own_mobility(contact);
+    const double size = contact.mobility;
     local.D = proximal * size;
   }
 }

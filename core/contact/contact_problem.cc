@@ -163,6 +163,7 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
     merge_links(tick, contact);
   }
   contact.rows = 3;
+  contact.mobility = find_mobility(contact);
   contact.b = free;
   contact.b[0] += bias;
   contact.bias = bias;
@@ -194,6 +195,7 @@ void ContactProblem::add_joint_rows(const Tick& tick, const RobotSweep& sweep, s
       v += y[k] * sweep.u_free[dofs[k]];
     }
     contact.side[0] = {block_of_robot_[robot], static_cast<std::uint32_t>(dofs.size()), dofs.data(), y};
+    contact.mobility = find_mobility(contact);
     contact.lo = -row.bound, contact.hi = row.bound;
     contact.b[0] = v;
     if (row.kind == JointRow::Kind::end) {
@@ -261,6 +263,7 @@ ProblemContact* ContactProblem::add(const BodyKinematics* bodies, BodyIndex body
   contact = {};
   if (bodies[body_a].inv_mass > 0) add_body_side(bodies[body_a], body_a, 1, p_WC, e, contact.side[0]);
   if (bodies[body_b].inv_mass > 0) add_body_side(bodies[body_b], body_b, -1, p_WC, e, contact.side[1]);
+  contact.mobility = find_mobility(contact);
   contact.b = b;
   ++count_;
   return &contact;
@@ -274,6 +277,16 @@ void ContactProblem::take(const ContactProblem& from, std::span<const std::uint3
 }
 
 // A free body's six rows stand side by side, which is nearly all that these see: loops of known length.
+double find_mobility(const ProblemContact& contact) noexcept {
+  double sum = 0;
+  for (const ProblemSide& side : contact.side) {
+    if (side.block == kNone) continue;
+    const std::size_t n = std::size_t{contact.rows} * side.size;
+    for (std::size_t k = 0; k < n; ++k) sum += side.Y[k] * side.Y[k];
+  }
+  return sum / contact.rows;
+}
+
 void push(const ContactProblem& problem, const ProblemContact& contact, const Vec3& p, double* y) noexcept {
   for (const ProblemSide& side : contact.side) {
     if (side.block == kNone) continue;

@@ -46,6 +46,7 @@ enum class ContactLaw : std::uint8_t {
 struct ProblemContact {
   ProblemSide side[2];
   std::uint32_t rows = 3;  // 3: a contact; 1: a row with bounds
+  double mobility = 0;     // size of the contact's own block of A: the mean of its diagonal
   Vec3 b = Vec3::Zero();
   double mu = 0;
   ContactLaw law = ContactLaw::cone;
@@ -133,6 +134,8 @@ class ContactProblem {
   std::vector<double> Y_;              // 36 a contact
 };
 
+// ProblemContact::mobility of what its sides hold.
+double find_mobility(const ProblemContact& contact) noexcept;
 // A free body's side: all six of its rows, in their order.
 inline bool is_whole(const ProblemSide& side) noexcept {
   return side.dofs == nullptr && side.size == 6;

@@ -105,7 +105,7 @@ void ExactForces::load(FollowedContact& c) noexcept {
   c.free[0] += c.jet.nhat_dot.dot(slip);
   ProblemContact* row = problem_.add(bodies_.data(), c.body_a, c.body_b, c.p_W(), c.e, c.free);
   if (row == nullptr) return;
-  c.mobility = own_mobility(*row);
+  c.mobility = row->mobility;
   const Eigen::Vector2d t = (c.e.transpose() * slip).tail<2>();
   row->stops = false;
   row->mu = c.slides ? c.mu_dynamic : c.mu_static;

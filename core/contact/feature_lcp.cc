@@ -117,7 +117,7 @@ void FeatureLcp::fill_impulse_column(const GroupedContacts& all, std::span<const
 void FeatureLcp::fill(const GroupedContacts& all, const ContactIsland& island,
                       std::span<const std::uint32_t> groups) noexcept {
   scale_ = 0;
-  for (const std::uint32_t i : island.contacts) scale_ = std::max(scale_, own_mobility(all.problem->contact(i)));
+  for (const std::uint32_t i : island.contacts) scale_ = std::max(scale_, all.problem->contact(i).mobility);
   std::int32_t normal = -1;
   for (std::uint32_t r = 0; r < n_; ++r) {
     const Row& row = rows_[r];

@@ -125,7 +125,7 @@ void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& islan
   scale_ = island.scale;
   for (std::uint32_t k = 0; k < n; ++k) {
     p_[chosen_[k]] = chosen_p_[k];
-    scale_ = std::max(scale_, own_mobility(chosen_problem_.contact(k)) * chosen_p_[k].cwiseAbs().maxCoeff());
+    scale_ = std::max(scale_, chosen_problem_.contact(k).mobility * chosen_p_[k].cwiseAbs().maxCoeff());
   }
   scale_ = std::min(scale_, kSqueezed * island.scale);
   if (mixed == n) return;
@@ -162,6 +162,7 @@ bool FeatureSolver::mixed_contact(const GroupedContacts& all, ProblemContact& ou
       Y[1] = between(r[1], c * q[1] + s * q[2]), Y[2] = between(r[2], c * q[2] - s * q[1]);
     }
   }
+  out.mobility = find_mobility(out);
   out.b = Vec3(between(a.b[0] + all.left(mix_.a), b.b[0] + all.left(mix_.b)), between(a.b[1], c * b.b[1] + s * b.b[2]),
                between(a.b[2], c * b.b[2] - s * b.b[1]));
   return true;
@@ -221,7 +222,7 @@ bool FeatureSolver::improve(const GroupedContacts& all, const Island& island, bo
     } else {
       const double own = all.rate(k, u_.data());
       if (best.contact == k || best.rate <= own + tol || !(p_[k][0] > 0)) continue;
-      if (p_[k][0] * own_mobility(all.problem->contact(k)) <= tol) continue;
+      if (p_[k][0] * all.problem->contact(k).mobility <= tol) continue;
       gain = best.rate - own;
       // A member of kappa that is apart is enough, and nothing pushes.
       const auto iota = all.of(group).first(group.iota);
@@ -306,7 +307,7 @@ double FeatureSolver::violation(const GroupedContacts& all, const Island& island
     worst = std::max(worst, -best.rate);
     for (const std::uint32_t k : {choice_[g], mix_.group == g ? mix_.b : kNoContact}) {
       if (k == kNoContact || !(p_[k][0] > 0)) continue;
-      const double own = all.rate(k, u_.data()), pushes = p_[k][0] * own_mobility(all.problem->contact(k));
+      const double own = all.rate(k, u_.data()), pushes = p_[k][0] * all.problem->contact(k).mobility;
       worst = std::max(worst, std::min(best.rate - own, pushes));
     }
   }

@@ -1,8 +1,9 @@
 """How the server starts, refuses to start, and stops; and who gets in with a token."""
 import socket
+import time
 
 import pytest
-from conftest import SCENE, assert_still_ticking
+from conftest import REPOSITORY, SCENE, assert_still_ticking
 
 import tactus
 
@@ -70,6 +71,24 @@ def test_sigterm_stops_cleanly(server, client):
     assert server.terminate() == 0, server.log()
     assert client.wait_event("SERVER_STOPPING", "LINK_LOST").kind == "SERVER_STOPPING"
     assert client.wait_event("LINK_LOST")
+
+
+@pytest.mark.parametrize("model", ["lcp", "st", "ap", "lnc", "peg"])
+def test_sigterm_does_not_wait_long_for_a_slow_solve(make_server, model):
+    """A solver's step under way is waited for, and bounded: in the middle of falling dominoes, where steps are longest."""
+    dominoes = (REPOSITORY / "config" / "scenes" / "dominoes.toml").read_text()
+    server = make_server("--model", model, scene=dominoes).start()
+    with server.connect() as client:
+        stream = client.subscribe(["domino_0"])
+        client.push("domino_0", force=(1, 0, 0), at=(-0.01, 0, 0.08), deadline_s=0.15)
+        start = stream.read().tick
+        while stream.read().tick < start + 1400:
+            pass
+        begun = time.monotonic()
+        assert server.terminate() == 0, server.log()
+        took_s = time.monotonic() - begun
+    print(f"{model}: stopped after {took_s:.3f} s")
+    assert took_s < 3  # 0.1 to 0.3 s; with room for a machine that others load
 
 
 def test_duration_ends_the_server(make_server):
