@@ -438,8 +438,8 @@ void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
 }
 
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
-                                     const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work, double enough,
-                                     bool softly) noexcept {
+                                     const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work,
+                                     const NewtonPace& pace) noexcept {
   const Context s{problem, island, disc, u, work};
   ContactSolution best;
   sum_up(s, p);
@@ -450,10 +450,11 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
-  double proximal = softly && best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual, leap = 1;
+  double proximal = pace.softly && best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual,
+         leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
-  for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= enough); ++step) {
+  for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= pace.enough); ++step) {
     if (work.spent()) break;
     start(s, p, proximal);
     find_velocities(s);
@@ -476,7 +477,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     } else if (residual > 0.1 * last) {
       if (best.residual <= kSolved && residual > 0.5 * last) break;
       if (proximal > lowest) {
-        proximal = std::max(kHarder * proximal, lowest);
+        if (residual > pace.steady * last) proximal = std::max(kHarder * proximal, lowest);
       } else {
         leap = residual > 0.5 * last && residual < 2 * last ? std::min(kLongerLeap * leap, kLongestLeap) : 1;
         go_on(s, leap, p);

@@ -18,7 +18,13 @@
 
 namespace tactus {
 
-inline constexpr double kNewtonEnough = 1e-12;
+struct NewtonPace {
+  double enough = 1e-12;  // the residual at which to stop at once
+  bool softly = true;     // a guess that is far off begins with a large D
+  double steady = 0.1;    // D stays where a proximal step leaves at most this share of the residual
+};
+// For the time steppers: a smaller D fails more often than it helps, and the way back is long (core/README.md).
+inline constexpr NewtonPace kSteady{1e-12, true, 0.6};
 struct ContactSolution {
   double residual = 0;           // island_residual
   std::uint32_t iterations = 0;  // factorisations
@@ -36,10 +42,9 @@ class ContactNewton {
   [[nodiscard]] bool shape(const ContactProblem& problem, const ContactIslands& islands,
                            const ContactIsland& island) noexcept;
   // p: per contact of the problem, the guess and the result; u: half velocities, sum Y p of it on return. The best seen
-  // is kept. After shape() of the same island. Ends when the work is spent: with none left p stays the guess. enough:
-  // residual at which to stop at once. softly: a guess that is far off begins with a large D.
+  // is kept. After shape() of the same island. Ends when the work is spent: with none left p stays the guess.
   ContactSolution solve(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc, Vec3* p,
-                        double* u, SolverWork& work, double enough = kNewtonEnough, bool softly = true) noexcept;
+                        double* u, SolverWork& work, const NewtonPace& pace) noexcept;
 
  private:
   // The law's value and slope at one contact.

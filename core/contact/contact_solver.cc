@@ -26,8 +26,9 @@ std::uint32_t blocks_max(const Model& model) noexcept {
 
 }  // namespace
 
-ContactSolver::ContactSolver(const Model& model, const Limits& limits)
-    : islands_(contacts_max(model, limits), blocks_max(model)),
+ContactSolver::ContactSolver(const Model& model, const Limits& limits, const NewtonPace& pace)
+    : pace_(pace),
+      islands_(contacts_max(model, limits), blocks_max(model)),
       newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
       lcp_(limits.pivot_rows, friction_rows(limits.pivot_rows)),
       kept_(contacts_max(model, limits)),
@@ -99,7 +100,10 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
                                             const FrictionDisc& disc, Vec3* p, double* u, SolverReport& report,
                                             SolverWork& work) noexcept {
   const bool fits = newton_.shape(problem, islands_, island);
-  const double enough = rough_ ? kRoughTolerance : kNewtonEnough;
+  NewtonPace pace = pace_;
+  if (rough_) pace.enough = kRoughTolerance;
+  NewtonPace hard = pace;
+  hard.softly = false;
   ContactSolution best;
   best.residual = std::numeric_limits<double>::infinity();
   const auto keep = [&](const ContactSolution& found) {
@@ -113,7 +117,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
     for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
   };
   if (fits) {
-    keep(newton_.solve(problem, island, disc, p, u, work, enough));
+    keep(newton_.solve(problem, island, disc, p, u, work, pace));
     if (best.residual <= tolerance()) return best;
   }
   ++report.fallbacks;
@@ -121,9 +125,9 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   sum_up();
   work.spend(kLookWork * island.contacts.size() * (fits ? kFewSweeps : kManySweeps));
   keep({sweep_island(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
-  if (fits && best.residual > tolerance()) keep(newton_.solve(problem, island, disc, p, u, work, enough, false));
+  if (fits && best.residual > tolerance()) keep(newton_.solve(problem, island, disc, p, u, work, hard));
   if (fits && best.residual > tolerance() && pivot(problem, island, p, work)) {
-    keep(newton_.solve(problem, island, disc, p, u, work, enough));
+    keep(newton_.solve(problem, island, disc, p, u, work, pace));
   }
   if (best.residual > tolerance()) {
     for (const std::uint32_t i : island.contacts) p[i] = best.residual < 1 ? kept_[i] : Vec3::Zero();

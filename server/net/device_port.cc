@@ -23,6 +23,7 @@ void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::
   v1::VerdictCode code = check(device_);
   if (code == v1::VERDICT_NONE) code = check_rights(session, now);
   if (code != v1::VERDICT_NONE) return refuse_command(session, sequence, {code, 0});
+  hub_.tick.expect_sample(device_.tool(), hub_.tools.at(device_.tool()).samples.came(now));
   Command command;
   command.kind = Command::Kind::device;
   command.client = session.slot();

@@ -1,8 +1,10 @@
 #include "server/net/realtime_port.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <asio/post.hpp>
 
 #include <algorithm>
+#include <thread>
 
 #include "core/check.h"
 #include "server/net/conversation.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t kShadowRowsMax = 64;    // 20 bytes each, and 60 for the rest
 constexpr int kBatch = 64;                      // datagrams read before the loop serves others
+constexpr std::uint64_t kLingerNs = 50'000;     // after the answer to a grant: some wake-ups of a thread
 constexpr std::size_t kFramedMax = 256u << 10;  // bytes of a state in one WebSocket frame
 
 std::size_t index_of(ClientSlot client) {
@@ -126,12 +129,21 @@ void RealtimePort::stop() {
   socket_.close(ignored);
 }
 
+// In lockstep the next grant mostly follows at once: net that stays awake is not woken for it. Between two looks all
+// others are served.
 void RealtimePort::receive() {
+  if (hub_.tick.lockstep() && now_ns() - answered_ns_ < kLingerNs) return asio::post(hub_.io, [this] { look_again(); });
   socket_.async_wait(asio::ip::udp::socket::wait_read, [this](asio::error_code error) {
     if (error == asio::error::operation_aborted || !socket_.is_open()) return;
     receive_batch();
     receive();
   });
+}
+
+void RealtimePort::look_again() {
+  receive_batch();
+  std::this_thread::yield();
+  if (socket_.is_open()) receive();
 }
 
 void RealtimePort::receive_batch() {
@@ -339,7 +351,7 @@ void RealtimePort::answered(std::uint64_t tick) {
   for (const Answer& a : answers_) {
     if (a.mute_before && a.until <= tick) send_granted(a.client);
   }
-  std::erase_if(answers_, [tick](const Answer& a) { return a.until <= tick; });
+  if (std::erase_if(answers_, [tick](const Answer& a) { return a.until <= tick; }) > 0) answered_ns_ = now_ns();
 }
 
 void RealtimePort::publish(const StateSlot& slot) {

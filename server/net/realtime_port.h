@@ -57,6 +57,7 @@ class RealtimePort {
     bool mute_before;
   };
   void receive();
+  void look_again();
   void handle(std::size_t length, std::uint64_t now);
   // An authentic datagram, once it has passed the client's link.
   void take(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
@@ -114,6 +115,7 @@ class RealtimePort {
   v1::ToolPacket tool_;
   std::vector<Answer> answers_;
   std::uint64_t last_send_ns_ = 0;  // of a state
+  std::uint64_t answered_ns_ = 0;   // a grant
   asio::steady_timer link_timer_;
   std::uint64_t timer_due_ = 0;  // 0: not armed
   bool around_faults_ = false;   // what is sent now is no part of the stream: the answer to a refused grant

@@ -19,7 +19,7 @@ constexpr std::chrono::microseconds kGiveWay(30);  // about what a thread needs 
 }  // namespace
 
 TickPort::TickPort(asio::io_context& io, TickLink& link, TickLoop& loop)
-    : io_(io), link_(link), loop_(loop), wake_(io, dup(link.wake_fd)), beat_timer_(io) {}
+    : io_(io), link_(link), loop_(loop), wake_(io, dup(link.wake_fd)), beat_timer_(io), sample_timer_(io) {}
 
 void TickPort::start(Handlers handlers) {
   handlers_ = std::move(handlers);
@@ -30,6 +30,7 @@ void TickPort::stop() {
   asio::error_code ignored;
   wake_.close(ignored);
   beat_timer_.cancel();
+  sample_timer_.cancel();
 }
 
 void TickPort::wait() {
@@ -100,6 +101,36 @@ void TickPort::stay_awake(std::uint64_t beat_ns) {
     if (drain_tools()) return std::this_thread::sleep_for(kGiveWay);
     handlers_.datagrams();
   }
+}
+
+void TickPort::expect_sample(std::uint32_t tool, std::uint64_t due_ns) {
+  sample_came_ = true;
+  if (spin_ns_ == 0) return;
+  sample_due_ns_[tool] = due_ns;
+  await_sample();
+}
+
+void TickPort::await_sample() {
+  std::uint64_t next_ns = 0;
+  const std::uint64_t earliest_ns = now_ns() + spin_ns_ / 2;
+  for (const std::uint64_t due_ns : sample_due_ns_) {
+    if (due_ns > earliest_ns && (next_ns == 0 || due_ns < next_ns)) next_ns = due_ns;
+  }
+  if (next_ns == 0) return;
+  sample_timer_.expires_at(asio::steady_timer::time_point(std::chrono::nanoseconds(next_ns - spin_ns_ / 2)));
+  sample_timer_.async_wait([this, next_ns](asio::error_code error) {
+    if (!error) look_for_sample(next_ns);
+  });
+}
+
+// Net that is awake when a sample comes is not woken for it.
+void TickPort::look_for_sample(std::uint64_t due_ns) {
+  sample_came_ = false;
+  while (!sample_came_ && now_ns() < due_ns + spin_ns_ / 2) {
+    if (drain_tools()) std::this_thread::sleep_for(kGiveWay);
+    handlers_.datagrams();
+  }
+  await_sample();
 }
 
 void TickPort::drain() {

@@ -6,6 +6,7 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <span>
@@ -31,8 +32,11 @@ class TickPort {
   TickPort(asio::io_context& io, TickLink& link, TickLoop& loop);
   void start(Handlers handlers);
   void stop();
-  // While devices hold tools this thread is awake around each beat, from so long before it [ns]; 0: never.
+  // While devices hold tools this thread is awake around each beat, from so long before it [ns], and around each
+  // sample, from half as long before; 0: never.
   void set_spin(std::uint64_t spin_ns) { spin_ns_ = spin_ns; }
+  // A sample of this tool has come; the next is due then [ns] (0: unknown).
+  void expect_sample(std::uint32_t tool, std::uint64_t due_ns);
 
   // Rows of one datagram. False: the ring is full (counted).
   bool push_wrench(std::span<const Command> rows);
@@ -61,14 +65,18 @@ class TickPort {
   bool drain_tools();
   void await_beat();
   void stay_awake(std::uint64_t beat_ns);
+  void await_sample();
+  void look_for_sample(std::uint64_t due_ns);
   void dispatch(const Notice& notice);
 
   asio::io_context& io_;
   TickLink& link_;
   TickLoop& loop_;
   asio::posix::stream_descriptor wake_;
-  asio::steady_timer beat_timer_;
-  std::uint64_t spin_ns_ = 0, next_beat_ns_ = 0;  // of an answer that may be due; 0: none
+  asio::steady_timer beat_timer_, sample_timer_;
+  std::uint64_t spin_ns_ = 0, next_beat_ns_ = 0;       // of an answer that may be due; 0: none
+  std::array<std::uint64_t, kTools> sample_due_ns_{};  // per tool; 0: unknown
+  bool sample_came_ = false;
   Handlers handlers_;
   std::deque<Command> backlog_;
   struct Waiting {

@@ -10,6 +10,7 @@
 #include "haptic.pb.h"
 #include "proto/deadband.h"
 #include "server/net/haptic_options.h"
+#include "server/net/sample_clock.h"
 #include "server/realtime/tool_desk.h"
 #include "server/session/authority.h"
 
@@ -52,6 +53,7 @@ class ToolTable {
     ClientSlot client = 0;
     BodyIndex body = kNoBody;
     std::optional<wire::ToolBand> band;  // of the TOOLs to its own client
+    SampleClock samples = {};
   };
   // kTools: no place is free.
   [[nodiscard]] std::uint32_t free_place() const;

@@ -6,10 +6,14 @@
 #include <poll.h>
 #endif
 
+#include <thread>
+
 namespace tactus::client {
 
 namespace {
 
+// A light scene's answer is there before a sleeping thread would be awake. What else wants the processor gets it.
+constexpr std::int64_t kLookNs = 30'000;
 constexpr std::int64_t kLentNs = 20'000'000;  // unused for so long, the socket goes back to the io thread
 
 // Asio has no wait for a socket that ends by itself.
@@ -70,8 +74,15 @@ void Realtime::receive_here(std::chrono::milliseconds timeout) {
   const std::lock_guard lock(receive_mutex_);
   if (!socket_.is_open()) return;
   lent_ = true;
-  wait_readable(socket_.native_handle(), timeout);
-  drain();
+  // One at a time: the caller may have what it waits for, and need not hear that there is no more.
+  bool got = receive_one();
+  for (const std::int64_t until = now_ns() + kLookNs; !got && now_ns() < until; got = receive_one()) {
+    std::this_thread::yield();
+  }
+  if (!got) {
+    wait_readable(socket_.native_handle(), timeout);
+    receive_one();
+  }
   lent_ns_ = now_ns();
 }
 
@@ -83,13 +94,17 @@ void Realtime::take_back() {
   if (!armed_) wait();
 }
 
+bool Realtime::receive_one() {
+  std::error_code error;
+  const std::size_t size = socket_.receive(asio::buffer(in_), 0, error);
+  if (error == asio::error::would_block || error == asio::error::try_again) return false;
+  // An ICMP "port unreachable" of an earlier send says nothing: the control connection tells the truth.
+  if (!error) take(size, now_ns());
+  return true;
+}
+
 void Realtime::drain() {
-  for (int i = 0; i < 256; ++i) {  // bounded, so that timers and TCP get their turn
-    std::error_code error;
-    const std::size_t size = socket_.receive(asio::buffer(in_), 0, error);
-    if (error == asio::error::would_block || error == asio::error::try_again) return;
-    if (error) continue;  // an ICMP "port unreachable" of an earlier send; the control connection tells the truth
-    take(size, now_ns());
+  for (int i = 0; i < 256 && receive_one(); ++i) {  // bounded, so that timers and TCP get their turn
   }
 }
 

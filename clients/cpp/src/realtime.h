@@ -50,6 +50,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
 
  private:
   void wait();
+  bool receive_one();  // false: none is there
   void drain();
   void take(std::size_t size, std::int64_t receive_ns);
 
