@@ -40,23 +40,18 @@ Scene pile(int n, double walls, std::uint64_t seed) {
 
 struct Rest {
   double depth_median = 0, depth_max = 0;  // of the last second [m]
-  double energy = 0, braked = 0;           // mean kinetic of all; of boxes, which do not roll [J]
+  double energy = 0;                       // mean kinetic [J]
   std::uint32_t contacts = 0, dropped = 0;
   bool inside = true;  // the walls
 };
 
-double energy_of(const World& world, BodyIndex b) {
-  const Body& body = world.model().bodies[b];
-  const Vec3 w_B = world.state().q_WB(b).conjugate() * world.state().w_WB(b);
-  return 0.5 * (body.mass * world.state().v_WBcm(b).squaredNorm() + w_B.dot(body.I_BBcm * w_B));
-}
-
 // A pile of 30 over eight seconds.
-Rest settle(const test::Method& method) {
-  Scene scene = pile(30, 0.68, 1);
+Rest settle(const test::Method& method, std::uint64_t seed) {
+  Scene scene = pile(30, 0.68, seed);
   method.apply(*scene.model);
   World world = scene.world();
-  auto csv = test::open_csv("fig13_30_" + method.name + ".csv", "step,energy_j,depth_m,contacts");
+  const std::string run = seed == 1 ? method.name : method.name + ", seed " + std::to_string(seed);
+  auto csv = test::open_csv("fig13_30_" + run + ".csv", "step,energy_j,depth_m,contacts");
   std::vector<double> depths;
   Rest rest;
   for (int i = 0; i < 8000; ++i) {
@@ -67,9 +62,6 @@ Rest settle(const test::Method& method) {
     if (i < 7000) continue;
     depths.push_back(r.depth_max);
     rest.energy += e / 1000;
-    for (BodyIndex b = 5; b < world.state().body_count(); ++b) {
-      if ((b - 5) % 3 == 0) rest.braked += energy_of(world, b) / 1000;
-    }
     rest.contacts = std::max(rest.contacts, r.contacts);
   }
   std::sort(depths.begin(), depths.end());
@@ -78,22 +70,30 @@ Rest settle(const test::Method& method) {
     const Vec3 p = world.state().p_WBcm(b);
     rest.inside = rest.inside && p.z() > 0 && p.head<2>().cwiseAbs().maxCoeff() < 0.34;
   }
-  MESSAGE(method.name << ": pile of 30, last second: deepest overlap median " << 1e3 * rest.depth_median
-                      << " mm, largest " << 1e3 * rest.depth_max << " mm, mean energy " << rest.energy << " J ("
-                      << rest.braked << " in boxes), contacts " << rest.contacts);
+  MESSAGE(run << ": pile of 30, last second: deepest overlap median " << 1e3 * rest.depth_median << " mm, largest "
+              << 1e3 * rest.depth_max << " mm, mean energy " << rest.energy << " J, contacts " << rest.contacts);
   return rest;
 }
 
-TEST_CASE("Figure 13: a pile of 30 settles, stays inside its walls and overlaps by millimetres at most") {
+TEST_CASE("Figure 13: piles of 30 settle, stay inside their walls and overlap by millimetres at most") {
   test::Method paper{"paper", ContactModelKind::penalty, {}};
   paper.gains.law = GainLaw::paper;
-  const Rest soft = settle(paper), rest = settle(test::automatic());
-  CHECK(rest.dropped == 0);
-  CHECK(rest.depth_max < 5e-3);
-  CHECK(rest.inside);
-  // At rest, but for spheres and cylinders that may still roll in their gaps: nothing brakes that.
-  CHECK_WITHIN(rest.braked, 0.1);
-  CHECK_WITHIN(rest.energy, 1);
+  const Rest soft = settle(paper, 1);
+  std::vector<Rest> rests;
+  std::vector<double> energies;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Rest rest = settle(test::automatic(), seed);
+    CHECK(rest.dropped == 0);
+    CHECK(rest.depth_max < 5e-3);
+    CHECK(rest.inside);
+    // Nothing brakes what rolls, spins on a point or rocks on a cylinder; all else has come to rest.
+    CHECK_WITHIN(rest.energy, 1);
+    rests.push_back(rest);
+    energies.push_back(rest.energy);
+  }
+  std::sort(energies.begin(), energies.end());
+  CHECK_WITHIN(energies[5], 0.1);  // of six in eight
+  const Rest& rest = rests[0];
   // III-C's gains carry m g on 100 m: the deepest of a pile is decimetres down (papers/NOTES: a stack of 4 falls).
   CHECK(soft.depth_median > 20 * rest.depth_median);
   test::table_row("c2_pile", "IV-C: pile of 30: median of the deepest [m] / energy [J]", "\"steady configuration\"",
