@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace tactus {
 
@@ -24,35 +25,35 @@ std::string milliseconds(std::uint64_t ns) {
 }  // namespace
 
 std::string RateWatch::take(const Model& model, const Counts& now, const Times& times) {
-  const auto restart = [&] {
-    model_ = model;
-    seen_[0] = now;
-    count_ = 1, silent_ = 0;
-  };
   const bool same = model.name == model_.name && model.ticks_per_step == model_.ticks_per_step &&
-                    model.tick_s == model_.tick_s && count_ > 0;
-  if (!same || model.ticks_per_step <= 1 || now.solves < seen_[(count_ - 1) % kSeconds].solves) {
-    restart();
+                    model.tick_s == model_.tick_s && now.solves >= last_.solves;
+  if (!same || model.ticks_per_step <= 1) {
+    model_ = model, last_ = now;
+    count_ = silent_ = 0;
     return {};
   }
-  const Counts& before = seen_[count_ < kSeconds ? 0 : count_ % kSeconds];
+  seen_[count_++ % kSeconds] = {std::exchange(last_, now), times};
   const std::size_t seconds = std::min(count_, kSeconds);
+  const Counts& before = seen_[(count_ - seconds) % kSeconds].before;
   const std::uint64_t solves = now.solves - before.solves, late = now.late - before.late,
                       lost = now.ticks_lost - before.ticks_lost;
-  seen_[count_++ % kSeconds] = now;
   if (silent_ > 0) --silent_;
   if ((late * kOneIn <= solves && lost == 0) || silent_ > 0) return {};
-  silent_ = kSeconds;
+  const Times worst = std::max_element(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(seconds),
+                                       [](const Second& a, const Second& b) { return a.times.p99_ns < b.times.p99_ns; })
+                          ->times;
+  silent_ = kSeconds, count_ = 0;
   const double step_ms = 1e3 * model.ticks_per_step * model.tick_s;
   std::string text =
       format("model %s does not hold its %g Hz: in the last %zu s %llu of %llu steps were late", model.name.c_str(),
              1e3 / step_ms, seconds, static_cast<unsigned long long>(late), static_cast<unsigned long long>(solves));
   if (lost > 0)
     text += format(" and %g ms of simulated time were lost", 1e3 * static_cast<double>(lost) * model.tick_s);
-  text += format(" (a step has %g ms, a solve takes ", step_ms) + milliseconds(times.p50_ns) + " in the middle and " +
-          milliseconds(times.p99_ns) + " at the 99th percentile). Between steps bodies go on with their velocities.";
-  if (static_cast<double>(times.p99_ns) < 1e6 * step_ms) {
-    return text + " The solves fit, so its thread waits for a processor: free one.";
+  text += format(" (a step has %g ms; in the worst second a solve takes ", step_ms) + milliseconds(worst.p50_ns) +
+          " in the middle and " + milliseconds(worst.p99_ns) +
+          " at the 99th percentile). Between steps bodies go on with their velocities.";
+  if (solves > 0 && static_cast<double>(worst.p99_ns) < 1e6 * step_ms) {
+    return text + " The solves that ended fit: its thread waits for a processor, free one.";
   }
   const char* cheaper = model.name == "st" ? "penalty, which steps with the tick" : "st, the cheapest of the slow ones";
   return text + " Let fewer bodies touch, take another model (" + cheaper + "), or set [model." + model.name +

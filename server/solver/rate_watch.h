@@ -23,15 +23,21 @@ class RateWatch {
     std::uint64_t p50_ns = 0, p99_ns = 0;
   };
   // Once a second. A rate is held while at most one step in a hundred is late and no simulated time is lost. Gives the
-  // line for the log, once when that ends and then at most once in ten seconds; else empty.
+  // line for the log when that ends, then at most once in ten seconds and of what came since; else empty.
   std::string take(const Model& model, const Counts& now, const Times& times);
 
  private:
   static constexpr std::size_t kSeconds = 10;
 
   Model model_;
-  std::array<Counts, kSeconds> seen_{};  // before each of the last seconds, a ring
-  std::size_t count_ = 0, silent_ = 0;   // entries since this model came; seconds in which nothing is said
+  struct Second {
+    Counts before;
+    Times times;
+  };
+
+  std::array<Second, kSeconds> seen_{};  // the last seconds, a ring
+  std::size_t count_ = 0, silent_ = 0;   // seconds since this model came or the last line; in which nothing is said
+  Counts last_;
 };
 
 }  // namespace tactus
