@@ -68,7 +68,7 @@ static_assert(static_cast<int>(LinkCause::slow_server) == v1::LINK_CAUSE_SLOW_SE
 NetStatistics::NetStatistics(Hub& hub)
     : hub_(hub), rolled_ns_(now_ns()), scrape_(hub.tick.metrics(), hub.options.web.metrics) {}
 
-void NetStatistics::roll() {
+std::string NetStatistics::roll() {
   const TickMetrics& m = hub_.tick.metrics();
   wake_window_.take(m.wake_late_ns, wake_);
   work_window_.take(m.work_ns, work_);
@@ -85,6 +85,18 @@ void NetStatistics::roll() {
   contacts_seen_ = contacts;
   skipped_seen_ = skipped;
   leave_sample();
+  return watch_rate();
+}
+
+std::string NetStatistics::watch_rate() {
+  const TickMetrics& m = hub_.tick.metrics();
+  const double tick_s = hub_.scene.model().step;
+  HistogramData solve;
+  solve_window_.take(m.solve_ns, solve);
+  const ContactModelKind kind = hub_.scene.contact_model;
+  return rate_watch_.take({to_string(kind), ticks_per_step(hub_.solvers.rates, kind, tick_s), tick_s},
+                          {m.solves.read(), m.late_solves.read(), m.solve_ticks_lost.read()},
+                          {solve.percentile(0.5), solve.percentile(0.99)});
 }
 
 void NetStatistics::leave_sample() {
@@ -238,7 +250,8 @@ std::string NetStatistics::status_line() const {
   const char* mode = hub_.tick.lockstep() ? "lockstep" : hub_.paused ? "paused" : "free run";
   std::string solves;
   if (const std::uint64_t n = hub_.tick.metrics().solves.read(); n > 0)
-    solves = fmt::format(" | solves {} late {}", n, hub_.tick.metrics().late_solves.read());
+    solves = fmt::format(" | solves {} late {} (ticks lost {})", n, hub_.tick.metrics().late_solves.read(),
+                         hub_.tick.metrics().solve_ticks_lost.read());
   return fmt::format(
       "{} {} | {:.0f} Hz x{:.3f} | wake p50 {:.0f} p99 {:.0f} us | work p50 {:.0f} p99 {:.0f} us | missed {} (+{}) | "
       "contacts {:.0f} | clients {}{}",

@@ -11,7 +11,7 @@ namespace tactus {
 
 inline constexpr std::size_t kContactModels = 7;
 
-// By ContactModelKind [Hz]; 0: every tick. Defaults that hold on two processors.
+// By ContactModelKind [Hz]; 0: every tick. Defaults: server/README.md, "Rates that hold".
 struct ModelRates {
   std::array<double, kContactModels> hz{0, 0, 100, 100, 100, 100, 100};
   std::array<bool, kContactModels> chosen{};  // set by the config: refused where the tick is slower

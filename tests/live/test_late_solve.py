@@ -131,6 +131,7 @@ def test_late_within_a_step(slow):
     counted = client.statistics().solver
     late = [s for s in held + after if is_late(s)]
     assert 10 <= len(late) < TICKS_PER_STEP
+    assert eventually(lambda: "model st does not hold its 2 Hz" in server.log())
     assert counted.late_solves == before.late_solves + 1  # once, however many ticks
     assert counted.ticks_lost == before.ticks_lost
     assert not is_late(after[-1])
