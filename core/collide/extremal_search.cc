@@ -39,7 +39,7 @@ ExtremalSearch::ExtremalSearch(const ExtremalSolid& a, const SmoothSurface& b) n
       b_(b),
       scale_(a.bounded() ? std::min(a.size(), b.radius()) : b.radius()),
       convex_(b.convex() && (a.surface() == nullptr || a.surface()->convex())) {
-  on_b_.set_surface(b, Mat3::Identity(), Vec3::Zero());
+  on_b_.set_surface(b);
 }
 
 double ExtremalSearch::gap_along(const Vec3& n) const noexcept {

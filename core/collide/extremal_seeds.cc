@@ -42,7 +42,7 @@ bool holds(const SmoothSurface& surface, const Vec3& p) noexcept {
   }
   ExtremalFeature point, foot;
   point.set_point(p);
-  foot.set_surface(surface, Mat3::Identity(), Vec3::Zero());
+  foot.set_surface(surface);
   double least = std::sqrt(far(*nearest[0]));
   bool inside = nearest[0]->n_S.dot(p - nearest[0]->p_S) <= 0;
   for (int i = 0; i < count; ++i) {
