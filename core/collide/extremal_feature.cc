@@ -94,6 +94,11 @@ void ExtremalFeature::place_towards(const Vec3& n) noexcept {
   if (kind_ == Kind::patch) where_ = locate(*surface_, p_S_);
 }
 
+Vec3 ExtremalFeature::farthest(const Vec3& n) const noexcept {
+  const Vec3 d_S = to_S(n), p_S = kind_ == Kind::patch ? surface_->support_near(d_S, where_) : surface_->support(d_S);
+  return own_ ? p_S : Vec3(R_ * p_S + X_p_);
+}
+
 void ExtremalFeature::remember(ExtremalSide& side) const noexcept {
   if (kind_ == Kind::patch) {
     side.p_S << where_.uv, 0;

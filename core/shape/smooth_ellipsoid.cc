@@ -33,6 +33,8 @@ class Ellipsoid final : public ImplicitSurface {
   }
   [[nodiscard]] Vec3 centre() const noexcept override { return Vec3::Zero(); }
   [[nodiscard]] double radius() const noexcept override { return radii_.maxCoeff(); }
+  [[nodiscard]] double least_bend() const noexcept override { return least_bend_of(radii_); }
+  [[nodiscard]] double largest_bend() const noexcept override { return largest_bend_of(radii_); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(radii_.cwiseProduct(w)); }
   [[nodiscard]] SolidMoments moments() const noexcept override {
@@ -67,6 +69,8 @@ class PatchedEllipsoid final : public ParametricSurface {
   [[nodiscard]] Vec3 support(const Vec3& d_S) const noexcept override { return plain_.support(d_S); }
   [[nodiscard]] Vec3 centre() const noexcept override { return Vec3::Zero(); }
   [[nodiscard]] double radius() const noexcept override { return plain_.radius(); }
+  [[nodiscard]] double least_bend() const noexcept override { return plain_.least_bend(); }
+  [[nodiscard]] double largest_bend() const noexcept override { return plain_.largest_bend(); }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept override { return plain_.bounds(X_WS); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(sphere_chart_of(w)); }

@@ -36,6 +36,8 @@ class Quadric final : public ImplicitSurface {
   }
   [[nodiscard]] Vec3 centre() const noexcept override { return m_; }
   [[nodiscard]] double radius() const noexcept override { return radii_.maxCoeff(); }
+  [[nodiscard]] double least_bend() const noexcept override { return least_bend_of(radii_); }
+  [[nodiscard]] double largest_bend() const noexcept override { return largest_bend_of(radii_); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(m_ + root_ * w); }
   [[nodiscard]] SolidMoments moments() const noexcept override {

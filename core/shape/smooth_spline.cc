@@ -39,6 +39,7 @@ class Spline : public ParametricSurface {
   [[nodiscard]] SmoothKind kind() const noexcept final { return SmoothKind::spline; }
   [[nodiscard]] bool convex() const noexcept final { return false; }  // not proved
   [[nodiscard]] Vec3 support(const Vec3& d_S) const noexcept final;
+  [[nodiscard]] Vec3 support_near(const Vec3& d_S, const SurfacePoint& near) const noexcept final;
   [[nodiscard]] Vec3 centre() const noexcept final { return centre_; }
   [[nodiscard]] double radius() const noexcept final { return half_.norm(); }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept final {
@@ -50,9 +51,9 @@ class Spline : public ParametricSurface {
  protected:
   // First in a constructor: where supports start, and from them the box along S's axes.
   void look_around(const LaidOutMesh& mesh) {
-    std::vector<SurfaceSeed> cloud;
-    for (const Vec3& w : mesh.w) cloud.push_back(at(w));
-    gather(cloud, 0, cloud.size());
+    for (const Vec3& w : mesh.w) cloud_.push_back(at(w));
+    for (const auto& [a, b, c] : mesh.triangles) spacing_ = std::max(spacing_, (cloud_[a].p_S - cloud_[b].p_S).norm());
+    gather(0, cloud_.size());
     Vec3 lo, hi;
     for (int i = 0; i < 3; ++i) {
       lo[i] = support(-Vec3::Unit(i))[i];
@@ -75,69 +76,82 @@ class Spline : public ParametricSurface {
   SolidMoments moments_;
 
  private:
-  static constexpr std::size_t kGroup = 16;
+  static constexpr std::size_t kGroup = 8;
   struct Group {  // points of the cloud that are near each other, and a ball around them
-    Vec3 centre;
-    double radius;
-    std::size_t first, end;
+    Vec3 centre = Vec3::Zero();
+    double radius = 0;
+    std::size_t first = 0, end = 0;  // points
+    std::size_t second = 0;          // its other half; the first is the next group; 0: not halved
   };
-  void gather(std::vector<SurfaceSeed>& cloud, std::size_t first, std::size_t end);
-  [[nodiscard]] const SurfaceSeed& highest(const Vec3& d_S) const noexcept;
+  struct Highest {
+    double height = -std::numeric_limits<double>::infinity();
+    const SurfaceSeed* seed = nullptr;
+  };
+  void gather(std::size_t first, std::size_t end);
+  void look(const Vec3& d_S, double length, const Group& group, Highest& best) const noexcept;
+  [[nodiscard]] Vec3 climb(const Vec3& d_S, SurfacePoint where, PatchJet jet) const noexcept;
 
   Vec3 centre_ = Vec3::Zero(), half_ = Vec3::Zero();  // of the box along S's axes
   std::vector<SurfaceSeed> cloud_;                    // where the search for a support starts
   std::vector<Group> groups_;
+  double spacing_ = 0;  // between points of the cloud, at most about [m]
 };
 
 // Halves along the widest axis until a group is small enough.
-void Spline::gather(std::vector<SurfaceSeed>& cloud, std::size_t first, std::size_t end) {
-  Vec3 lo = cloud[first].p_S, hi = lo;
-  for (std::size_t i = first; i < end; ++i) lo = lo.cwiseMin(cloud[i].p_S), hi = hi.cwiseMax(cloud[i].p_S);
-  if (end - first <= kGroup) {
-    Group group{0.5 * (lo + hi), 0, cloud_.size(), cloud_.size() + (end - first)};
-    for (std::size_t i = first; i < end; ++i) {
-      group.radius = std::max(group.radius, (1 + 1e-9) * (cloud[i].p_S - group.centre).norm());
-      cloud_.push_back(cloud[i]);
-    }
-    return groups_.push_back(group);
-  }
+void Spline::gather(std::size_t first, std::size_t end) {
+  Vec3 lo = cloud_[first].p_S, hi = lo;
+  for (std::size_t i = first; i < end; ++i) lo = lo.cwiseMin(cloud_[i].p_S), hi = hi.cwiseMax(cloud_[i].p_S);
+  Group group{0.5 * (lo + hi), 0, first, end, 0};
+  for (std::size_t i = first; i < end; ++i)
+    group.radius = std::max(group.radius, (1 + 1e-9) * (cloud_[i].p_S - group.centre).norm());
+  const std::size_t index = groups_.size();
+  groups_.push_back(group);
+  if (end - first <= kGroup) return;
   int axis = 0;
   (hi - lo).maxCoeff(&axis);
-  std::stable_sort(cloud.begin() + static_cast<std::ptrdiff_t>(first), cloud.begin() + static_cast<std::ptrdiff_t>(end),
+  std::stable_sort(cloud_.begin() + static_cast<std::ptrdiff_t>(first),
+                   cloud_.begin() + static_cast<std::ptrdiff_t>(end),
                    [axis](const SurfaceSeed& a, const SurfaceSeed& b) { return a.p_S[axis] < b.p_S[axis]; });
   const std::size_t middle = first + (end - first) / 2;
-  gather(cloud, first, middle);
-  gather(cloud, middle, end);
+  gather(first, middle);
+  groups_[index].second = groups_.size();
+  gather(middle, end);
 }
 
-// The cloud's highest point along d: of those groups only whose balls reach higher than what is known.
-const SurfaceSeed& Spline::highest(const Vec3& d_S) const noexcept {
-  const double length = std::sqrt(d_S.squaredNorm());
-  const auto top = [&](const Group& group) { return d_S.dot(group.centre) + length * group.radius; };
-  const SurfaceSeed* best = nullptr;
-  double height = -std::numeric_limits<double>::infinity();
-  const auto look = [&](const Group& group) {
-    for (std::size_t i = group.first; i < group.end; ++i) {
-      const double h = d_S.dot(cloud_[i].p_S);
-      if (best == nullptr || h > height) height = h, best = &cloud_[i];
-    }
-  };
-  const Group* first = groups_.data();
-  double highest_top = top(*first);
-  for (const Group& group : groups_)
-    if (const double t = top(group); t > highest_top) highest_top = t, first = &group;
-  look(*first);
-  for (const Group& group : groups_)
-    if (top(group) > height && &group != first) look(group);
-  return *best;
+// The cloud's highest point along d, whose length is given: of those groups only whose balls reach higher than what is
+// known, the higher half first.
+void Spline::look(const Vec3& d_S, double length, const Group& group, Highest& best) const noexcept {
+  if (group.second == 0) {
+    for (std::size_t i = group.first; i < group.end; ++i)
+      if (const double h = d_S.dot(cloud_[i].p_S); h > best.height) best = {h, &cloud_[i]};
+    return;
+  }
+  const Group *high = &group + 1, *low = &groups_[group.second];
+  double top = d_S.dot(high->centre) + length * high->radius, other = d_S.dot(low->centre) + length * low->radius;
+  if (other > top) std::swap(high, low), std::swap(top, other);
+  if (top > best.height) look(d_S, length, *high, best);
+  if (other > best.height) look(d_S, length, *low, best);
 }
 
-// The best point of the cloud, then Newton's method where d . S is concave, ascent elsewhere; a step that does not
-// climb is halved, and one that would climb by rounding only is not taken.
 Vec3 Spline::support(const Vec3& d_S) const noexcept {
+  Highest best{.seed = cloud_.data()};
+  look(d_S, std::sqrt(d_S.squaredNorm()), groups_[0], best);
+  return climb(d_S, best.seed->where, patch(best.seed->where));
+}
+
+// From the given place instead of the cloud's best, if that is next to it: on the same hill.
+Vec3 Spline::support_near(const Vec3& d_S, const SurfacePoint& near) const noexcept {
+  Highest best{.seed = cloud_.data()};
+  look(d_S, std::sqrt(d_S.squaredNorm()), groups_[0], best);
+  const PatchJet jet = patch(near);
+  if ((jet.S - best.seed->p_S).squaredNorm() <= spacing_ * spacing_) return climb(d_S, near, jet);
+  return climb(d_S, best.seed->where, patch(best.seed->where));
+}
+
+// Newton's method where d . S is concave, ascent elsewhere; a step that does not climb is halved, and one that would
+// climb by rounding only is not taken.
+Vec3 Spline::climb(const Vec3& d_S, SurfacePoint where, PatchJet jet) const noexcept {
   const double rounding = 1e-17 * std::sqrt(d_S.squaredNorm()) * radius();
-  SurfacePoint where = highest(d_S).where;
-  PatchJet jet = patch(where);
   for (int i = 0; i < 30; ++i) {
     const Vec2 g(d_S.dot(jet.Su), d_S.dot(jet.Sv));
     const double uu = d_S.dot(jet.Suu), uv = d_S.dot(jet.Suv), vv = d_S.dot(jet.Svv), det = uu * vv - uv * uv;

@@ -36,6 +36,7 @@ class Torus final : public ImplicitSurface {
   }
   [[nodiscard]] Vec3 centre() const noexcept override { return Vec3::Zero(); }
   [[nodiscard]] double radius() const noexcept override { return ring_ + tube_; }
+  [[nodiscard]] double reach() const noexcept override { return ring_ - tube_; }  // as far as the axis
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::torus; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {
     double su, cu, sv, cv;
