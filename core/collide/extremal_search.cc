@@ -75,8 +75,7 @@ bool ExtremalSearch::shallow() const noexcept {
 }
 
 bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
-  if ((b_.cavity() && b_.reach() == 0) || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) ||
-      side_a.feature < 0) {
+  if (side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) {
     return false;
   }
   on_b_.place(side_b);

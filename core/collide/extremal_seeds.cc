@@ -18,7 +18,7 @@ constexpr double kBetweenSeeds = 0.25;
 constexpr double kFacing = -0.3, kOpposed = -0.8;
 // Of the size: what a root may miss the hulls' distance by.
 constexpr double kHulls = 1e-12;
-// Of a surface's reach: beyond it the nearest place is not the only one.
+// Of the largest ball outside of a surface: beyond it the nearest place is not the only one.
 constexpr double kWithin = 0.99;
 // Steps of a climb over directions [rad]: between them Newton's method tries to take over.
 constexpr double kClimbs[] = {0.3, 1e-2, 1e-4, 1e-8};
@@ -153,12 +153,15 @@ bool ExtremalSearch::cold_seeds() noexcept {
   return true;
 }
 
-// Not convex: A lies in a ball that touches it at its point, and grown by d that ball still touches B at B's point, not
-// crossing it anywhere while it is no larger than B's reach. So nothing of A is nearer to B, or reaches further into
-// the wall of a bowl, where this also holds if d < 0: the ball's middle is as deep in the hollow as its radius plus d.
+// Not convex: A lies in a ball that touches it at its point, and grown by d that ball touches B at B's point and meets
+// it nowhere else. So nothing of A is nearer to B, or reaches further into the wall of a bowl, where this also holds if
+// d < 0: the ball's middle is as deep in the hollow as its radius plus d.
 bool ExtremalSearch::sure_within() const noexcept {
-  if (!(b_.reach() > 0) || !a_.bounded() || !root_.opposed || (root_.d < 0 && !b_.cavity())) return false;
-  return a_.ball_at(root_.pa, root_.n) + root_.d <= kWithin * b_.reach();
+  if (!a_.bounded() || !root_.opposed || (root_.d < 0 && !b_.cavity())) return false;
+  const double most = kWithin * b_.ball_outside(root_.pb);
+  if (!(most > 0)) return false;
+  const double ball = a_.ball_at(root_.pa, root_.n);
+  return std::isfinite(ball) && ball + root_.d <= most;
 }
 
 // Not convex: the hulls are as far apart along the root's normal as the two points, which a plane between them proves.

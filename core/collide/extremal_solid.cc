@@ -95,7 +95,7 @@ Vec3 ExtremalSolid::support(const Vec3& d) const noexcept {
 
 double ExtremalSolid::ball_at(const Vec3& p, const Vec3& n) const noexcept {
   if (shape_.kind == ShapeKind::sphere) return 0;
-  if (shape_.kind == ShapeKind::smooth) return shape_.smooth->largest_bend();
+  if (shape_.kind == ShapeKind::smooth) return shape_.smooth->ball_around(to_own(p));
   if (core_.vertices == nullptr) return std::numeric_limits<double>::infinity();
   const Vec3 p_S = to_own(p), n_S = core_.R.transpose() * n;
   const double same = kBorder * size_;

@@ -24,14 +24,6 @@ std::vector<SurfaceSeed> surface_seeds(const SmoothSurface& surface);
 // Box of a surface whose support is exact and that is its own mirror image about centre().
 Aabb symmetric_bounds(const SmoothSurface& surface, const Frame& X_WS) noexcept;
 
-// Radii of curvature of an ellipsoid: squares over the other end's radius.
-inline double least_bend_of(const Vec3& radii) noexcept {
-  return radii.minCoeff() * radii.minCoeff() / radii.maxCoeff();
-}
-inline double largest_bend_of(const Vec3& radii) noexcept {
-  return radii.maxCoeff() * radii.maxCoeff() / radii.minCoeff();
-}
-
 // n(u, v) over six overlapping charts: the faces of a cube seen from its centre. n = w / |w|, w on the face 2 axis +
 // side; regular everywhere, also between 1 and kChartEdge, where normalise() changes the chart. Su x Sv points
 // outwards.

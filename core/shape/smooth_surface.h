@@ -83,13 +83,14 @@ class SmoothSurface {
   // the axes of S.
   [[nodiscard]] virtual Aabb bounds(const Frame& X_WS) const noexcept = 0;
 
-  // Bounds that prove a nearest place to be the only one. A solid whose boundary bends with radii from the least to the
-  // largest lies in every ball of the largest that touches it from around, and holds every ball of the least that
-  // touches it from inside (Blaschke's rolling theorem). Of convex surfaces [m]; not known: 0 and infinity.
-  [[nodiscard]] virtual double least_bend() const noexcept { return 0; }
-  [[nodiscard]] virtual double largest_bend() const noexcept { return std::numeric_limits<double>::infinity(); }
-  // Of one that is not convex: no ball up to this radius that touches the solid from outside meets it elsewhere [m].
-  [[nodiscard]] virtual double reach() const noexcept { return 0; }
+  // Radii of balls that touch at a point of the surface, which prove a nearest place to be the only one: the largest
+  // that lies in the solid, and the least that holds it (of convex ones), and the largest that meets the solid nowhere
+  // else from outside. Not known: 0, infinity and 0 [m].
+  [[nodiscard]] virtual double ball_inside(const Vec3& /*p_S*/) const noexcept { return 0; }
+  [[nodiscard]] virtual double ball_around(const Vec3& /*p_S*/) const noexcept {
+    return std::numeric_limits<double>::infinity();
+  }
+  [[nodiscard]] virtual double ball_outside(const Vec3& /*p_S*/) const noexcept { return 0; }
 
   // What loading, drawing and tests need; not for the tick.
   [[nodiscard]] virtual SmoothTopology topology() const noexcept = 0;
