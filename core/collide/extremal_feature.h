@@ -22,7 +22,7 @@ class ExtremalFeature {
 
   // A surface at pose (R, p) in the work frame, starting at the point `side` (feature < 0: not valid yet).
   void set_surface(const SmoothSurface& surface, const Mat3& R, const Vec3& p) noexcept;
-  void set_surface(const SmoothSurface& surface) noexcept;  // the work frame is its own
+  void set_surface(const SmoothSurface& surface) noexcept;                      // the work frame is its own
   void set_plane(const Vec3& p, const Vec3& nhat) noexcept;                     // outward unit normal
   void set_side(const Vec3& c, const Vec3& axis, double radius) noexcept;       // of a cylinder, starting at start()
   void set_circle(const Vec3& c, const Vec3& axis, double radius) noexcept;     // a cylinder's rim
