@@ -13,16 +13,21 @@ namespace {
 constexpr double kAligned = 1e-5;    // a normal this near to a face's is the face's [rad]
 constexpr double kAgree = 1e-9;      // features and collision agree in a distance to this [m] ...
 constexpr double kAgreeDeep = 1e-3;  // ... and to this of a deep one; normals to its root
-constexpr double kParallel = 1e-4;   // lines nearer than this have no common normal of their own [rad]
+constexpr double kLying = 0.02;  // a rim nearer to a plane than this lies on it: its lowest point has no bounds [rad]
+constexpr double kParallel = 1e-4;  // lines nearer than this have no common normal of their own [rad]
 
 FeatureSide point_at(const Vec3& p_S, double radius = 0) noexcept {
-  return {FeatureCore::point, p_S, Vec3::UnitZ(), radius};
+  return {FeatureCore::point, p_S, Vec3::UnitZ(), radius, 0, Vec3::UnitX()};
 }
 FeatureSide line_at(const Vec3& p_S, const Vec3& u_S, double radius = 0) noexcept {
-  return {FeatureCore::line, p_S, u_S, radius};
+  return {FeatureCore::line, p_S, u_S, radius, 0, Vec3::UnitX()};
 }
 FeatureSide plane_at(const Vec3& p_S, const Vec3& u_S) noexcept {
-  return {FeatureCore::plane, p_S, u_S, 0};
+  return {FeatureCore::plane, p_S, u_S, 0, 0, Vec3::UnitX()};
+}
+
+FeatureSide circle_at(const Vec3& p_S, const Vec3& u_S, double rim, const Vec3& e_S) noexcept {
+  return {FeatureCore::circle, p_S, u_S, 0, rim, e_S};
 }
 
 FeatureSide side_of_box(const Vec3& half, const Vec3& n, const Vec3& p) noexcept {
@@ -71,7 +76,7 @@ FeatureSide side_of_axis(const Shape& shape, const Vec3& n, const Vec3& p) noexc
   if (std::abs(n.z()) < kAligned) return line_at(Vec3(0, 0, z), Vec3::UnitZ(), shape.radius);
   const double radial = std::hypot(n.x(), n.y());
   if (radial < kAligned) return plane_at(Vec3(p.x(), p.y(), end), Vec3(0, 0, std::copysign(1.0, n.z())));
-  return point_at(Vec3(shape.radius * n.x() / radial, shape.radius * n.y() / radial, end));
+  return circle_at(Vec3(0, 0, end), Vec3::UnitZ(), shape.radius, Vec3(n.x() / radial, n.y() / radial, 0));
 }
 
 // The feature of a shape that is farthest along n_S, near p_S.
@@ -114,13 +119,23 @@ Turning normalised(const Vec3& x, const Vec3& x_dot) noexcept {
   return {n, (x_dot - n.dot(x_dot) * n) / length};
 }
 
-struct Placed {  // a core in W
+struct Placed {  // a core in W; of a circle e as well
   Vec3 c, v, u, u_dot;
-  double r;
+  double r, rim;
+  Vec3 e, w;
 };
 Placed place(const FeatureSide& side, const Frame& X_WS, const RigidMotion& body) noexcept {
   const Vec3 c = X_WS * side.p_S, u = X_WS.R * side.u_S;
-  return {c, material_velocity(body, c), u, body.w_W.cross(u), side.radius};
+  return {c, material_velocity(body, c), u, body.w_W.cross(u), side.radius, side.rim, X_WS.R * side.e_S, body.w_W};
+}
+
+// A circle's point that is farthest along x, which moves, as a point of its own motion.
+Placed farthest_along(const Placed& circle, const Vec3& x, const Vec3& x_dot) noexcept {
+  const double up = circle.u.dot(x), up_dot = circle.u_dot.dot(x) + circle.u.dot(x_dot);
+  const Turning e = normalised(x - up * circle.u, x_dot - up_dot * circle.u - up * circle.u_dot);
+  Placed out = circle;
+  out.c = circle.c + circle.rim * e.n, out.v = circle.v + circle.rim * e.n_dot;
+  return out;
 }
 
 // From cores at xa, xb with their rates, and the normal, the surfaces' points.
@@ -169,6 +184,57 @@ ContactJet line_line(const Placed& a, const Placed& b, double side) noexcept {
               b.r, t);
 }
 
+// A point on a line or circle, and how the curve goes on there.
+struct OnCurve {
+  Vec3 p, v;      // the point, and its velocity as part of the body
+  Vec3 t, t_dot;  // tangent, and its rate by the body's turn alone
+  Vec3 bend;      // second derivative by length
+};
+OnCurve on_curve(const Placed& s, double along) noexcept {
+  if (s.rim == 0) return {s.c + along * s.u, s.v + along * s.u_dot, s.u, s.u_dot, Vec3::Zero()};
+  double sine = along / s.rim, cosine = std::sqrt(std::max(0.0, 1 - sine * sine));
+  if (std::abs(sine) > 0.7) sine = std::copysign(0.7, sine), cosine = std::sqrt(1 - 0.49);  // a step is no longer
+  const Vec3 e = cosine * s.e + sine * s.u.cross(s.e), t = s.u.cross(e);
+  return {s.c + s.rim * e, s.v + s.rim * s.w.cross(e), t, s.w.cross(t), -e / s.rim};
+}
+
+// Two curves, at least one of them a circle: Newton's method for pa - pb normal to both, whose derivatives by time give
+// the points' rates. Where both are sharp the normal is that of the tangents, which does not end where they touch.
+ContactJet curve_curve(Placed a, Placed b, double side) noexcept {
+  constexpr int kSteps = 20;
+  const double enough = 1e-14 * (a.rim + b.rim) + 4e-15 * (a.c.norm() + b.c.norm());  // rounding of points in W
+  OnCurve x = on_curve(a, 0), y = on_curve(b, 0);
+  double g_a = 0, g_b = 0, aa = 0, ab = 0, bb = 0, det = 0;
+  ContactJet jet;
+  for (int i = 0;; ++i) {
+    const Vec3 gap = x.p - y.p;
+    g_a = gap.dot(x.t), g_b = gap.dot(y.t);
+    aa = 1 + gap.dot(x.bend), ab = x.t.dot(y.t), bb = 1 - gap.dot(y.bend);  // rows (aa, -ab), (ab, -bb)
+    det = ab * ab - aa * bb;
+    jet.known = std::abs(det) > kParallel * kParallel && i < kSteps;
+    if (!jet.known) return jet;
+    if (std::abs(g_a) + std::abs(g_b) <= enough) break;
+    const double step_a = (bb * g_a - ab * g_b) / det, step_b = (ab * g_a - aa * g_b) / det;
+    if (std::abs(step_a) + std::abs(step_b) <= enough) break;
+    x = on_curve(a, step_a), y = on_curve(b, step_b);
+    // The next step starts there.
+    if (a.rim > 0) a.e = (x.p - a.c) / a.rim;
+    if (a.rim == 0) a.c = x.p, a.v = x.v;
+    if (b.rim > 0) b.e = (y.p - b.c) / b.rim;
+    if (b.rim == 0) b.c = y.p, b.v = y.v;
+  }
+  const Vec3 gap = x.p - y.p, apart = x.v - y.v;
+  const double h_a = apart.dot(x.t) + gap.dot(x.t_dot), h_b = apart.dot(y.t) + gap.dot(y.t_dot);
+  const double along_a = (bb * h_a - ab * h_b) / det, along_b = (ab * h_a - aa * h_b) / det;
+  const Vec3 pa_dot = x.v + along_a * x.t, pb_dot = y.v + along_b * y.t;
+  if (a.r + b.r > 0) return grow(x.p, pa_dot, a.r, y.p, pb_dot, b.r, normalised(gap, pa_dot - pb_dot));
+  const Vec3 ta_dot = x.t_dot + along_a * x.bend, tb_dot = y.t_dot + along_b * y.bend;
+  const Vec3 N = side * x.t.cross(y.t);
+  jet.known = N.squaredNorm() >= 0.25 * kParallel * kParallel;
+  if (!jet.known) return jet;
+  return grow(x.p, pa_dot, 0, y.p, pb_dot, 0, normalised(N, side * (ta_dot.cross(y.t) + x.t.cross(tb_dot))));
+}
+
 ContactJet flipped(const ContactJet& jet) noexcept {
   ContactJet out = jet;
   std::swap(out.pa, out.pb);
@@ -181,21 +247,29 @@ ContactJet flipped(const ContactJet& jet) noexcept {
 
 namespace {
 
+// Does a rim touch a plane with normal -n at one point?
+bool stands(const FeatureSide& side, const Vec3& n_S) noexcept {
+  return side.core == FeatureCore::circle && std::hypot(n_S.x(), n_S.y()) > kLying;
+}
+Vec3 tangent(const FeatureSide& side) noexcept {
+  return side.core == FeatureCore::circle ? Vec3(side.u_S.cross(side.e_S)) : side.u_S;
+}
+
 // By the features that are farthest along the normal.
 ContactFeatures farthest(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& nhat_BA_W,
                          const Vec3& p_A, const Vec3& p_B) noexcept {
   const Vec3 n_A = X_WA.R.transpose() * -nhat_BA_W, n_B = X_WB.R.transpose() * nhat_BA_W;
   ContactFeatures f{side_of(a, n_A, p_A), side_of(b, n_B, p_B)};
   if (f.b.core == FeatureCore::plane) {
-    f.a = as_point(f.a, p_A);
+    if (!stands(f.a, n_A)) f.a = as_point(f.a, p_A);
     return f;
   }
   if (f.a.core == FeatureCore::plane) {
-    f.b = as_point(f.b, p_B);
+    if (!stands(f.b, n_B)) f.b = as_point(f.b, p_B);
     return f;
   }
-  if (f.a.core == FeatureCore::line && f.b.core == FeatureCore::line) {
-    const Vec3 cross = (X_WA.R * f.a.u_S).cross(X_WB.R * f.b.u_S);
+  if (f.a.core != FeatureCore::point && f.b.core != FeatureCore::point) {
+    const Vec3 cross = (X_WA.R * tangent(f.a)).cross(X_WB.R * tangent(f.b));
     if (cross.norm() > kParallel) {
       f.side = cross.dot(nhat_BA_W) < 0 ? -1 : 1;
       return f;
@@ -225,11 +299,19 @@ ContactFeatures find_features(const Shape& a, const Frame& X_WA, const Shape& b,
 ContactJet contact_jet(const ContactFeatures& f, const Frame& X_WA, const RigidMotion& A, const Frame& X_WB,
                        const RigidMotion& B) noexcept {
   const Placed a = place(f.a, X_WA, A), b = place(f.b, X_WB, B);
-  if (f.b.core == FeatureCore::plane) return point_plane(a, b);
-  if (f.a.core == FeatureCore::plane) return flipped(point_plane(b, a));
-  if (f.a.core == FeatureCore::line && f.b.core == FeatureCore::line) return line_line(a, b, f.side);
-  if (f.b.core == FeatureCore::line) return point_line(a, b);
-  if (f.a.core == FeatureCore::line) return flipped(point_line(b, a));
+  const FeatureCore on_a = f.a.core, on_b = f.b.core;
+  if (on_b == FeatureCore::plane) {
+    return point_plane(on_a == FeatureCore::circle ? farthest_along(a, -b.u, -b.u_dot) : a, b);
+  }
+  if (on_a == FeatureCore::plane) {
+    return flipped(point_plane(on_b == FeatureCore::circle ? farthest_along(b, -a.u, -a.u_dot) : b, a));
+  }
+  if (on_a == FeatureCore::line && on_b == FeatureCore::line) return line_line(a, b, f.side);
+  if (on_a != FeatureCore::point && on_b != FeatureCore::point) return curve_curve(a, b, f.side);
+  if (on_a == FeatureCore::circle) return point_point(farthest_along(a, b.c - a.c, b.v - a.v), b);
+  if (on_b == FeatureCore::circle) return point_point(a, farthest_along(b, a.c - b.c, a.v - b.v));
+  if (on_b == FeatureCore::line) return point_line(a, b);
+  if (on_a == FeatureCore::line) return flipped(point_line(b, a));
   return point_point(a, b);
 }
 

@@ -11,19 +11,21 @@
 namespace tactus {
 
 // A side is a core that is part of its body, and all points within `radius` of it. sphere, vertex: a point; capsule,
-// cylinder's side, edge: a line; face, half-space: a plane.
-enum class FeatureCore : std::uint8_t { point, line, plane };
+// cylinder's side, edge: a line; cylinder's rim: a circle; face, half-space: a plane.
+enum class FeatureCore : std::uint8_t { point, line, circle, plane };
 
 struct FeatureSide {
   FeatureCore core = FeatureCore::point;
-  Vec3 p_S = Vec3::Zero();   // of the core
-  Vec3 u_S = Vec3::UnitZ();  // unit: along the line; outward normal of the plane
+  Vec3 p_S = Vec3::Zero();   // of the core; of a circle its middle
+  Vec3 u_S = Vec3::UnitZ();  // unit: along the line; outward normal of the plane; axis of the circle
   double radius = 0;         // [m]; 0 of a plane
+  double rim = 0;            // the circle's own radius [m]
+  Vec3 e_S = Vec3::UnitX();  // unit, from its middle to the point that touched when it was found
 };
 
 struct ContactFeatures {
   FeatureSide a, b;
-  double side = 1;  // two lines: the normal is that side of u_a x u_b
+  double side = 1;  // two lines or circles: the normal is that side of the tangents' cross product
 };
 
 // Where and how two surfaces are nearest. All in W; the dots are rates in W, of points that move over the surfaces.
@@ -36,10 +38,10 @@ struct ContactJet {
 
 // What touches at a point of a manifold, by where along the normal each shape is farthest. Where two features share
 // more than a point (face on face, an edge or a cylinder on a face, parallel edges) the point found is taken as part of
-// shape A against the plane of B, or the other way round where only A has one. The rim of a cylinder counts as the
-// point of it that touches now, and both sides of a mesh as a plane: right in value and rate, not in chi''. So does any
-// point whose features' distance is not the depth that was found (in deep overlap they are not what touches). For
-// smooth shapes: extremal_points.h.
+// shape A against the plane of B, or the other way round where only A has one; so is the rim of a cylinder that nearly
+// lies on a plane. Both sides of a mesh count as a plane: right in value and rate, not in chi''. So does any point
+// whose features' distance is not the depth that was found (in deep overlap they are not what touches). For smooth
+// shapes: extremal_points.h.
 ContactFeatures find_features(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
                               const Vec3& nhat_BA_W, const ContactPoint& point) noexcept;
 

@@ -38,7 +38,14 @@ SurfacePoint locate(const SmoothSurface& surface, const Vec3& p_S) noexcept {
 void ExtremalFeature::set_surface(const SmoothSurface& surface, const Mat3& R, const Vec3& p) noexcept {
   kind_ = surface.parametric() ? Kind::patch : Kind::implicit;
   surface_ = &surface;
+  own_ = false;
   R_ = R, X_p_ = p;
+}
+
+void ExtremalFeature::set_surface(const SmoothSurface& surface) noexcept {
+  kind_ = surface.parametric() ? Kind::patch : Kind::implicit;
+  surface_ = &surface;
+  own_ = true;
 }
 
 void ExtremalFeature::set_plane(const Vec3& p, const Vec3& nhat) noexcept {
@@ -83,8 +90,13 @@ void ExtremalFeature::place(const SurfaceSeed& seed) noexcept {
 }
 
 void ExtremalFeature::place_towards(const Vec3& n) noexcept {
-  p_S_ = surface_->support(R_.transpose() * n);
+  p_S_ = surface_->support(to_S(n));
   if (kind_ == Kind::patch) where_ = locate(*surface_, p_S_);
+}
+
+Vec3 ExtremalFeature::farthest(const Vec3& n) const noexcept {
+  const Vec3 d_S = to_S(n), p_S = kind_ == Kind::patch ? surface_->support_near(d_S, where_) : surface_->support(d_S);
+  return own_ ? p_S : Vec3(R_ * p_S + X_p_);
 }
 
 void ExtremalFeature::remember(ExtremalSide& side) const noexcept {
@@ -97,6 +109,15 @@ void ExtremalFeature::remember(ExtremalSide& side) const noexcept {
   }
 }
 
+void ExtremalFeature::place_in_work(const Vec3& p_S) noexcept {
+  if (own_) {
+    n_ = n_S_, p_ = p_S;
+    return;
+  }
+  n_.noalias() = R_ * n_S_;
+  p_.noalias() = R_ * p_S + X_p_;
+}
+
 void ExtremalFeature::evaluate() noexcept {
   eta_ = 0;
   switch (kind_) {
@@ -106,16 +127,14 @@ void ExtremalFeature::evaluate() noexcept {
       n_S_ = jet.grad * inv_grad_;
       eta_ = -jet.F * inv_grad_;
       hess_ = jet.hess;
-      n_.noalias() = R_ * n_S_;
-      p_.noalias() = R_ * p_S_ + X_p_;
+      place_in_work(p_S_);
       return;
     }
     case Kind::patch: {
       jet_ = surface_->patch(where_);
       const Vec3 normal = jet_.Su.cross(jet_.Sv);
       n_S_ = normal * (1.0 / std::sqrt(normal.squaredNorm()));
-      n_.noalias() = R_ * n_S_;
-      p_.noalias() = R_ * jet_.S + X_p_;
+      place_in_work(jet_.S);
       return;
     }
     case Kind::plane:
@@ -155,7 +174,7 @@ void ExtremalFeature::curvature(const Vec3& t1, const Vec3& t2, Form2& k, Pair2&
     k = {c * (1 - z1 * z1 - n1 * n1), -c * (z1 * z2 + n1 * n2), c * (1 - z2 * z2 - n2 * n2)};
     return;
   }
-  const Vec3 u1 = R_.transpose() * t1, u2 = R_.transpose() * t2;
+  const Vec3 u1 = to_S(t1), u2 = to_S(t2);
   if (kind_ == Kind::implicit) {
     const Vec3 h1 = hess_ * u1, h2 = hess_ * u2;
     k = {inv_grad_ * u1.dot(h1), inv_grad_ * u1.dot(h2), inv_grad_ * u2.dot(h2)};
@@ -178,11 +197,10 @@ double ExtremalFeature::bend(const Vec3& n) const noexcept {
 void ExtremalFeature::move(const Vec3& t1, const Vec3& t2, const Pair2& x) noexcept {
   switch (kind_) {
     case Kind::implicit:
-      p_S_.noalias() += R_.transpose() * (x.x * t1 + x.y * t2);
-      p_S_ += eta_ * n_S_;
+      p_S_ += to_S(x.x * t1 + x.y * t2) + eta_ * n_S_;
       return;
     case Kind::patch: {
-      const Vec3 u1 = R_.transpose() * t1, u2 = R_.transpose() * t2;
+      const Vec3 u1 = to_S(t1), u2 = to_S(t2);
       const double a = u1.dot(jet_.Su), b = u1.dot(jet_.Sv), c = u2.dot(jet_.Su), d = u2.dot(jet_.Sv);
       const double s = 1.0 / (a * d - b * c);
       where_.uv += Vec2(s * (d * x.x - b * x.y), s * (a * x.y - c * x.x));

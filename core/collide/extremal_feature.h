@@ -22,6 +22,7 @@ class ExtremalFeature {
 
   // A surface at pose (R, p) in the work frame, starting at the point `side` (feature < 0: not valid yet).
   void set_surface(const SmoothSurface& surface, const Mat3& R, const Vec3& p) noexcept;
+  void set_surface(const SmoothSurface& surface) noexcept;                      // the work frame is its own
   void set_plane(const Vec3& p, const Vec3& nhat) noexcept;                     // outward unit normal
   void set_side(const Vec3& c, const Vec3& axis, double radius) noexcept;       // of a cylinder, starting at start()
   void set_circle(const Vec3& c, const Vec3& axis, double radius) noexcept;     // a cylinder's rim
@@ -34,6 +35,8 @@ class ExtremalFeature {
   // Surfaces: where the outward normal is n (work frame): by support, for surfaces with a form to project on.
   void place_towards(const Vec3& n) noexcept;
   void remember(ExtremalSide& side) const noexcept;
+  // Surfaces: the farthest point along n (work frame), likely to be where we are.
+  [[nodiscard]] Vec3 farthest(const Vec3& n) const noexcept;
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] int dim() const noexcept { return kind_ <= Kind::side ? 2 : (kind_ == Kind::point ? 0 : 1); }
@@ -53,7 +56,11 @@ class ExtremalFeature {
   void move(const Vec3& t1, const Vec3& t2, const Pair2& x) noexcept;
 
  private:
+  [[nodiscard]] Vec3 to_S(const Vec3& v) const noexcept { return own_ ? v : Vec3(R_.transpose() * v); }
+  void place_in_work(const Vec3& p_S) noexcept;
+
   Kind kind_ = Kind::point;
+  bool own_ = false;  // S is the work frame: nothing to turn
   const SmoothSurface* surface_ = nullptr;
   Mat3 R_ = Mat3::Identity();  // surfaces
   Vec3 X_p_ = Vec3::Zero();

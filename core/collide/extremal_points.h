@@ -70,7 +70,7 @@ inline constexpr double kLeastConditioning = 1e-7;
 // The sides are where to look first (feature -1: anywhere), advanced by dt [s] along their rates; on return they hold
 // the points found, with their rates cleared. A pair of convex shapes: the global least distance, or overlap where that
 // is small against both shapes (any start) or found from nothing. A surface that is not convex, searched for from its
-// seeds but where a plane between the hulls proves the remembered place: apart, the least distance; overlapping, the
+// seeds but where a plane or a ball proves the remembered place: apart, the least distance; overlapping, the
 // deepest of the places whose way out ends at a touch and is the shortest nearby, of those deeper than curvatures the
 // one with the shortest way out; if there is none, fallen_back: what separates the hulls. In a bowl: how near the
 // body's points come to the wall, or how far they reach beyond it. Two bowls, or a bowl and a half-space, are unknown.

@@ -39,7 +39,7 @@ ExtremalSearch::ExtremalSearch(const ExtremalSolid& a, const SmoothSurface& b) n
       b_(b),
       scale_(a.bounded() ? std::min(a.size(), b.radius()) : b.radius()),
       convex_(b.convex() && (a.surface() == nullptr || a.surface()->convex())) {
-  on_b_.set_surface(b, Mat3::Identity(), Vec3::Zero());
+  on_b_.set_surface(b);
 }
 
 double ExtremalSearch::gap_along(const Vec3& n) const noexcept {
@@ -66,7 +66,7 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
 
 // Is a root that was found near a remembered one the pair's, whatever was remembered?
 bool ExtremalSearch::sure() const noexcept {
-  if (!convex_) return sure_folded();
+  if (!convex_) return sure_within() || (!b_.cavity() && sure_folded());
   return root_.least && (root_.d - a_.radius() >= 0 || !a_.bounded() || shallow());
 }
 
@@ -75,7 +75,7 @@ bool ExtremalSearch::shallow() const noexcept {
 }
 
 bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
-  if (b_.cavity() || side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) {
+  if (side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) {
     return false;
   }
   on_b_.place(side_b);
@@ -84,6 +84,7 @@ bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b
     on_a_.place(side_a);
   }
   const Vec3 start = a_.bounded() && a_.surface() == nullptr ? a_.from_own(side_a.p_S) : Vec3(Vec3::Zero());
+  corners_ = b_.cavity() && a_.edges() > 0;
   return walk(a_.surface() ? 0 : side_a.feature, start, kWarmSteps) && sure();
 }
 

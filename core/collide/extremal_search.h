@@ -44,6 +44,7 @@ class ExtremalSearch {
   [[nodiscard]] bool sure() const noexcept;
   [[nodiscard]] bool shallow() const noexcept;
   [[nodiscard]] bool sure_folded() const noexcept;
+  [[nodiscard]] bool sure_within() const noexcept;
   bool cold_plane() noexcept;
   bool cold_apart() noexcept;
   bool cold_overlap() noexcept;

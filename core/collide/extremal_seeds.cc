@@ -18,6 +18,8 @@ constexpr double kBetweenSeeds = 0.25;
 constexpr double kFacing = -0.3, kOpposed = -0.8;
 // Of the size: what a root may miss the hulls' distance by.
 constexpr double kHulls = 1e-12;
+// Of the largest ball outside of a surface: beyond it the nearest place is not the only one.
+constexpr double kWithin = 0.99;
 // Steps of a climb over directions [rad]: between them Newton's method tries to take over.
 constexpr double kClimbs[] = {0.3, 1e-2, 1e-4, 1e-8};
 
@@ -42,7 +44,7 @@ bool holds(const SmoothSurface& surface, const Vec3& p) noexcept {
   }
   ExtremalFeature point, foot;
   point.set_point(p);
-  foot.set_surface(surface, Mat3::Identity(), Vec3::Zero());
+  foot.set_surface(surface);
   double least = std::sqrt(far(*nearest[0]));
   bool inside = nearest[0]->n_S.dot(p - nearest[0]->p_S) <= 0;
   for (int i = 0; i < count; ++i) {
@@ -151,11 +153,23 @@ bool ExtremalSearch::cold_seeds() noexcept {
   return true;
 }
 
+// Not convex: A lies in a ball that touches it at its point, and grown by d that ball touches B at B's point and meets
+// it nowhere else. So nothing of A is nearer to B, or reaches further into the wall of a bowl, where this also holds if
+// d < 0: the ball's middle is as deep in the hollow as its radius plus d.
+bool ExtremalSearch::sure_within() const noexcept {
+  if (!a_.bounded() || !root_.opposed || (root_.d < 0 && !b_.cavity())) return false;
+  const double most = kWithin * b_.ball_outside(root_.pb);
+  if (!(most > 0)) return false;
+  const double ball = a_.ball_at(root_.pa, root_.n);
+  return std::isfinite(ball) && ball + root_.d <= most;
+}
+
 // Not convex: the hulls are as far apart along the root's normal as the two points, which a plane between them proves.
 // Where they overlap, theirs is a lens no thicker than the root is deep, and no other place is deeper.
 bool ExtremalSearch::sure_folded() const noexcept {
   const Vec3& n = root_.n;
-  const double gap = a_.bounded() ? gap_along(n) : n.dot(root_.pa - support_b(n));
+  const Vec3 low = a_.surface() != nullptr ? on_a_.farthest(-n) : (a_.bounded() ? a_.support(-n) : root_.pa);
+  const double gap = n.dot(low - on_b_.farthest(n));
   if (gap < root_.d - kHulls * scale_) return false;
   if (!a_.bounded() || root_.d >= 0) return true;
   return root_.parts && shallow() && overlaps_there();

@@ -93,6 +93,23 @@ Vec3 ExtremalSolid::support(const Vec3& d) const noexcept {
   return core_support(core_, d);
 }
 
+double ExtremalSolid::ball_at(const Vec3& p, const Vec3& n) const noexcept {
+  if (shape_.kind == ShapeKind::sphere) return 0;
+  if (shape_.kind == ShapeKind::smooth) return shape_.smooth->ball_around(to_own(p));
+  if (core_.vertices == nullptr) return std::numeric_limits<double>::infinity();
+  const Vec3 p_S = to_own(p), n_S = core_.R.transpose() * n;
+  const double same = kBorder * size_;
+  double radius = 0;
+  for (int i = 0; i < core_.vertex_count; ++i) {
+    const Vec3 from = core_.vertices[i] - p_S;
+    const double height = n_S.dot(from), far2 = from.squaredNorm();
+    if (far2 <= same * same) continue;
+    if (height <= 0) return std::numeric_limits<double>::infinity();
+    radius = std::max(radius, 0.5 * far2 / height);
+  }
+  return radius;
+}
+
 std::int32_t ExtremalSolid::towards(const Vec3& d, double level) const noexcept {
   if (shape_.kind == ShapeKind::cylinder) {
     const Vec3 d_S = core_.R.transpose() * d;

@@ -33,6 +33,9 @@ class ExtremalSolid {
   static Vec3 support_of(const void* solid, const Vec3& d) noexcept {
     return static_cast<const ExtremalSolid*>(solid)->support(d);
   }
+  // Radius of a ball that holds the core and touches it at p, its farthest point along -n; infinity where none is
+  // known.
+  [[nodiscard]] double ball_at(const Vec3& p, const Vec3& n) const noexcept;
   // The feature that is farthest along d: vertices within `level` of the farthest make an edge or a face.
   [[nodiscard]] std::int32_t towards(const Vec3& d, double level) const noexcept;
   [[nodiscard]] bool valid(std::int32_t feature) const noexcept { return feature >= 0 && feature < features_; }

@@ -51,7 +51,7 @@ inline constexpr Tables kTables = make_tables();
 
 // ln x for x >= 1e-300. Relative error below 2^-51. Without a division: x times a table's 1/c, then the series of ln(1
 // + r), |r| < 0.0082.
-inline double logarithm(double x) noexcept {
+[[gnu::always_inline]] inline double logarithm(double x) noexcept {
   const auto bits = std::bit_cast<std::uint64_t>(x), from = bits - power_detail::kLogBegin;
   const auto exponent = static_cast<double>(static_cast<std::int64_t>(from) >> 52);
   const power_detail::LogEntry& entry = power_detail::kTables.logs[(from >> 46) & (power_detail::kLogSteps - 1)];
@@ -66,7 +66,7 @@ inline double logarithm(double x) noexcept {
 
 // e^a for a <= 690; below -690 it is 0. Relative error below 2^-51. 2^(k/32) and the series of what is left, |r| <
 // 0.011, the next term below 1e-17.
-inline double exponential(double a) noexcept {
+[[gnu::always_inline]] inline double exponential(double a) noexcept {
   if (a < -690) return 0;
   constexpr double kRound = 0x1.8p52;  // adding it leaves no bits below one
   const double k = (a * (0x1.71547652b82fep+0 * power_detail::kExpSteps) + kRound) - kRound;

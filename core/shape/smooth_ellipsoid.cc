@@ -33,6 +33,8 @@ class Ellipsoid final : public ImplicitSurface {
   }
   [[nodiscard]] Vec3 centre() const noexcept override { return Vec3::Zero(); }
   [[nodiscard]] double radius() const noexcept override { return radii_.maxCoeff(); }
+  [[nodiscard]] double ball_inside(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.minCoeff()); }
+  [[nodiscard]] double ball_around(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.maxCoeff()); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(radii_.cwiseProduct(w)); }
   [[nodiscard]] SolidMoments moments() const noexcept override {
@@ -43,6 +45,12 @@ class Ellipsoid final : public ImplicitSurface {
   }
 
  private:
+  // From p = x - s g with g = A x, x on the surface, x is the nearest point while 1 - s / r^2 > 0 for all radii r, and
+  // the farthest where it is negative for all.
+  [[nodiscard]] double ball(const Vec3& p_S, double r) const noexcept {
+    return r * r * implicit(p_S).grad.norm() / (2 * level_);
+  }
+
   Vec3 radii_;
   Vec3 grad_;     // L / radius^2
   double level_;  // L / 2
@@ -67,6 +75,8 @@ class PatchedEllipsoid final : public ParametricSurface {
   [[nodiscard]] Vec3 support(const Vec3& d_S) const noexcept override { return plain_.support(d_S); }
   [[nodiscard]] Vec3 centre() const noexcept override { return Vec3::Zero(); }
   [[nodiscard]] double radius() const noexcept override { return plain_.radius(); }
+  [[nodiscard]] double ball_inside(const Vec3& p_S) const noexcept override { return plain_.ball_inside(p_S); }
+  [[nodiscard]] double ball_around(const Vec3& p_S) const noexcept override { return plain_.ball_around(p_S); }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept override { return plain_.bounds(X_WS); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(sphere_chart_of(w)); }

@@ -36,6 +36,8 @@ class Quadric final : public ImplicitSurface {
   }
   [[nodiscard]] Vec3 centre() const noexcept override { return m_; }
   [[nodiscard]] double radius() const noexcept override { return radii_.maxCoeff(); }
+  [[nodiscard]] double ball_inside(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.minCoeff()); }
+  [[nodiscard]] double ball_around(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.maxCoeff()); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(m_ + root_ * w); }
   [[nodiscard]] SolidMoments moments() const noexcept override {
@@ -46,6 +48,12 @@ class Quadric final : public ImplicitSurface {
   }
 
  private:
+  // From p = x - s g with g = A x, x on the surface, x is the nearest point while 1 - s / r^2 > 0 for all radii r, and
+  // the farthest where it is negative for all.
+  [[nodiscard]] double ball(const Vec3& p_S, double r) const noexcept {
+    return r * r * implicit(p_S).grad.norm() / (2 * scale_);
+  }
+
   Mat3 root_, inverse_;  // inverse_: of A in (p - m)^T A (p - m) = 1
   Vec3 m_, radii_;
   double scale_;  // half of the radii's harmonic mean: |grad| about 1 on the surface

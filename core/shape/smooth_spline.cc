@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/math/two.h"
 #include "core/shape/gauss_rule.h"
 #include "core/shape/mesh_build.h"
 #include "core/shape/smooth_base.h"
@@ -35,10 +36,10 @@ void add_flux(SolidMoments& m, const Vec3& x, const Vec3& area) noexcept {
 
 class Spline : public ParametricSurface {
  public:
-  explicit Spline(const std::vector<Vec3>& control) : control_(control) {}
   [[nodiscard]] SmoothKind kind() const noexcept final { return SmoothKind::spline; }
   [[nodiscard]] bool convex() const noexcept final { return false; }  // not proved
   [[nodiscard]] Vec3 support(const Vec3& d_S) const noexcept final;
+  [[nodiscard]] Vec3 support_near(const Vec3& d_S, const SurfacePoint& near) const noexcept final;
   [[nodiscard]] Vec3 centre() const noexcept final { return centre_; }
   [[nodiscard]] double radius() const noexcept final { return half_.norm(); }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept final {
@@ -49,8 +50,10 @@ class Spline : public ParametricSurface {
 
  protected:
   // First in a constructor: where supports start, and from them the box along S's axes.
-  void look_around(const LaidOutMesh& cloud) {
-    for (const Vec3& w : cloud.w) cloud_.push_back(at(w));
+  void look_around(const LaidOutMesh& mesh) {
+    for (const Vec3& w : mesh.w) cloud_.push_back(at(w));
+    for (const auto& [a, b, c] : mesh.triangles) spacing_ = std::max(spacing_, (cloud_[a].p_S - cloud_[b].p_S).norm());
+    gather(0, cloud_.size());
     Vec3 lo, hi;
     for (int i = 0; i < 3; ++i) {
       lo[i] = support(-Vec3::Unit(i))[i];
@@ -70,22 +73,85 @@ class Spline : public ParametricSurface {
       }
   }
 
-  std::vector<Vec3> control_;
   SolidMoments moments_;
 
  private:
+  static constexpr std::size_t kGroup = 8;
+  struct Group {  // points of the cloud that are near each other, and a ball around them
+    Vec3 centre = Vec3::Zero();
+    double radius = 0;
+    std::size_t first = 0, end = 0;  // points
+    std::size_t second = 0;          // its other half; the first is the next group; 0: not halved
+  };
+  struct Highest {
+    double height = -std::numeric_limits<double>::infinity();
+    const SurfaceSeed* seed = nullptr;
+  };
+  void gather(std::size_t first, std::size_t end);
+  void look(const Vec3& d_S, double length, const Group& group, Highest& best) const noexcept;
+  [[nodiscard]] Vec3 climb(const Vec3& d_S, SurfacePoint where, PatchJet jet) const noexcept;
+
   Vec3 centre_ = Vec3::Zero(), half_ = Vec3::Zero();  // of the box along S's axes
   std::vector<SurfaceSeed> cloud_;                    // where the search for a support starts
+  std::vector<Group> groups_;
+  double spacing_ = 0;  // between points of the cloud, at most about [m]
 };
 
-// The best point of the cloud, then Newton's method where d . S is concave, ascent elsewhere; a step that does not
-// climb is halved.
+// Halves along the widest axis until a group is small enough.
+void Spline::gather(std::size_t first, std::size_t end) {
+  Vec3 lo = cloud_[first].p_S, hi = lo;
+  for (std::size_t i = first; i < end; ++i) lo = lo.cwiseMin(cloud_[i].p_S), hi = hi.cwiseMax(cloud_[i].p_S);
+  Group group{0.5 * (lo + hi), 0, first, end, 0};
+  for (std::size_t i = first; i < end; ++i)
+    group.radius = std::max(group.radius, (1 + 1e-9) * (cloud_[i].p_S - group.centre).norm());
+  const std::size_t index = groups_.size();
+  groups_.push_back(group);
+  if (end - first <= kGroup) return;
+  int axis = 0;
+  (hi - lo).maxCoeff(&axis);
+  std::stable_sort(cloud_.begin() + static_cast<std::ptrdiff_t>(first),
+                   cloud_.begin() + static_cast<std::ptrdiff_t>(end),
+                   [axis](const SurfaceSeed& a, const SurfaceSeed& b) { return a.p_S[axis] < b.p_S[axis]; });
+  const std::size_t middle = first + (end - first) / 2;
+  gather(first, middle);
+  groups_[index].second = groups_.size();
+  gather(middle, end);
+}
+
+// The cloud's highest point along d, whose length is given: of those groups only whose balls reach higher than what is
+// known, the higher half first.
+void Spline::look(const Vec3& d_S, double length, const Group& group, Highest& best) const noexcept {
+  if (group.second == 0) {
+    for (std::size_t i = group.first; i < group.end; ++i)
+      if (const double h = d_S.dot(cloud_[i].p_S); h > best.height) best = {h, &cloud_[i]};
+    return;
+  }
+  const Group *high = &group + 1, *low = &groups_[group.second];
+  double top = d_S.dot(high->centre) + length * high->radius, other = d_S.dot(low->centre) + length * low->radius;
+  if (other > top) std::swap(high, low), std::swap(top, other);
+  if (top > best.height) look(d_S, length, *high, best);
+  if (other > best.height) look(d_S, length, *low, best);
+}
+
 Vec3 Spline::support(const Vec3& d_S) const noexcept {
-  const SurfaceSeed* best = cloud_.data();
-  for (const SurfaceSeed& s : cloud_)
-    if (d_S.dot(s.p_S) > d_S.dot(best->p_S)) best = &s;
-  SurfacePoint where = best->where;
-  PatchJet jet = patch(where);
+  Highest best{.seed = cloud_.data()};
+  look(d_S, std::sqrt(d_S.squaredNorm()), groups_[0], best);
+  return climb(d_S, best.seed->where, patch(best.seed->where));
+}
+
+// From the given place instead of the cloud's best, if that is next to it: on the same hill.
+Vec3 Spline::support_near(const Vec3& d_S, const SurfacePoint& near) const noexcept {
+  Highest best{.seed = cloud_.data()};
+  look(d_S, std::sqrt(d_S.squaredNorm()), groups_[0], best);
+  const PatchJet jet = patch(near);
+  if ((jet.S - best.seed->p_S).squaredNorm() <= spacing_ * spacing_) return climb(d_S, near, jet);
+  return climb(d_S, best.seed->where, patch(best.seed->where));
+}
+
+// Newton's method where d . S is concave, ascent elsewhere; a step that does not climb is halved, and one that would
+// climb by rounding only is not taken.
+Vec3 Spline::climb(const Vec3& d_S, SurfacePoint where, PatchJet jet) const noexcept {
+  const double rounding = 1e-17 * std::sqrt(d_S.squaredNorm()) * radius();
   for (int i = 0; i < 30; ++i) {
     const Vec2 g(d_S.dot(jet.Su), d_S.dot(jet.Sv));
     const double uu = d_S.dot(jet.Suu), uv = d_S.dot(jet.Suv), vv = d_S.dot(jet.Svv), det = uu * vv - uv * uv;
@@ -94,6 +160,7 @@ Vec3 Spline::support(const Vec3& d_S) const noexcept {
     Vec2 step = uu < 0 && det > 1e-12 * slope * slope
                     ? Vec2((uv * g.y() - vv * g.x()) / det, (uv * g.x() - uu * g.y()) / det)
                     : Vec2(g / slope);
+    if (g.dot(step) <= rounding) break;
     const double height = d_S.dot(jet.S);
     bool climbs = false;
     for (int k = 0; k < 20 && !climbs; ++k, step *= 0.5) {
@@ -112,7 +179,12 @@ Vec3 Spline::support(const Vec3& d_S) const noexcept {
 class SplineTorus final : public Spline {
  public:
   // control[i nv + j]
-  SplineTorus(const std::vector<Vec3>& control, std::size_t nu, std::size_t nv) : Spline(control), nu_(nu), nv_(nv) {
+  SplineTorus(const std::vector<Vec3>& control, std::size_t nu, std::size_t nv) : nu_(nu), nv_(nv) {
+    for (std::size_t i = 0; i < nu + 3; ++i)
+      for (std::size_t j = 0; j < nv + 3; ++j) {
+        const Vec3& p = control[(i + nu - 1) % nu * nv + (j + nv - 1) % nv];
+        net_.push_back({Two{p.x(), p.y()}, Two{p.z(), 0}});
+      }
     look_around(torus_mesh(static_cast<int>(std::min<std::size_t>(4 * nu, 64)),
                            static_cast<int>(std::min<std::size_t>(4 * nv, 64))));
     for (std::size_t i = 0; i < nu; ++i)
@@ -124,24 +196,23 @@ class SplineTorus final : public Spline {
     const SurfacePoint in = normalise(where);
     const auto i = static_cast<std::size_t>(in.uv.x()), j = static_cast<std::size_t>(in.uv.y());
     const Basis u = basis(in.uv.x() - static_cast<double>(i)), v = basis(in.uv.y() - static_cast<double>(j));
-    PatchJet out{Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), Vec3::Zero()};
+    Point4 S, Su, Sv, Suu, Suv, Svv;
     for (std::size_t a = 0; a < 4; ++a) {
-      const Vec3* row = control_.data() + (i + a + nu_ - 1) % nu_ * nv_;
-      Vec3 x = Vec3::Zero(), dx = Vec3::Zero(), ddx = Vec3::Zero();
+      const Point4* row = net_.data() + (i + a) * (nv_ + 3) + j;
+      Point4 x, dx, ddx;
       for (std::size_t b = 0; b < 4; ++b) {
-        const Vec3& p = row[(j + b + nv_ - 1) % nv_];
-        x += v.b[b] * p;
-        dx += v.d[b] * p;
-        ddx += v.dd[b] * p;
+        x.add(v.b[b], row[b]);
+        dx.add(v.d[b], row[b]);
+        ddx.add(v.dd[b], row[b]);
       }
-      out.S += u.b[a] * x;
-      out.Su += u.d[a] * x;
-      out.Sv += u.b[a] * dx;
-      out.Suu += u.dd[a] * x;
-      out.Suv += u.d[a] * dx;
-      out.Svv += u.b[a] * ddx;
+      S.add(u.b[a], x);
+      Su.add(u.d[a], x);
+      Sv.add(u.b[a], dx);
+      Suu.add(u.dd[a], x);
+      Suv.add(u.d[a], dx);
+      Svv.add(u.b[a], ddx);
     }
-    return out;
+    return {S.get(), Su.get(), Sv.get(), Suu.get(), Suv.get(), Svv.get()};
   }
   [[nodiscard]] SurfacePoint normalise(const SurfacePoint& where) const noexcept override {
     return {0, Vec2(wrapped(where.uv.x(), nu_), wrapped(where.uv.y(), nv_))};
@@ -160,13 +231,20 @@ class SplineTorus final : public Spline {
     return out < period ? out : 0;  // a small negative one is rounded up
   }
 
+  struct Point4 {  // two at a time: x, y and z, 0
+    Two xy = two(0), z0 = two(0);
+    void add(double weight, const Point4& p) noexcept { xy += two(weight) * p.xy, z0 += two(weight) * p.z0; }
+    [[nodiscard]] Vec3 get() const noexcept { return {xy[0], xy[1], z0[0]}; }
+  };
+
   std::size_t nu_, nv_;
+  std::vector<Point4> net_;  // control points, those beyond the ends repeated: (nu + 3) x (nv + 3), from -1
 };
 
 class SplineBall final : public Spline {
  public:
   // control[(i ny + j) nz + k]
-  SplineBall(const std::vector<Vec3>& control, const std::array<std::size_t, 3>& n) : Spline(control), n_(n) {
+  SplineBall(const std::vector<Vec3>& control, const std::array<std::size_t, 3>& n) : control_(control), n_(n) {
     look_around(sphere_mesh(3));
     constexpr int kPanels = 16;  // of each face both ways; smooth_shapes.h says how exact that is
     for (std::int32_t chart = 0; chart < 6; ++chart)
@@ -183,6 +261,7 @@ class SplineBall final : public Spline {
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(sphere_chart_of(w)); }
 
  private:
+  std::vector<Vec3> control_;
   std::array<std::size_t, 3> n_;
 };
 

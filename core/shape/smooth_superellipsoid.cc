@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "core/check.h"
-#include "core/math/power.h"
+#include "core/math/one_plus.h"
 #include "core/shape/smooth_base.h"
 #include "core/shape/smooth_shapes.h"
 
@@ -20,19 +20,20 @@ struct PowerSum {
   double share_s = 0, share_t = 0;  // s/N, t/N
 };
 
-constexpr double kLeast = 1e-300;  // below it a coordinate's square is zero
+constexpr double kLeast = 1e-300;   // below it a coordinate's square is zero
+constexpr double kNothing = -1000;  // logarithm of a ratio to such a square: every power is zero
 
-// k = 1/e other than 1 and 2, from logarithms: the sum's own is at hand before the sum is, so that the next power need
-// not wait for it. log_ratio: of the smaller to the larger; log_large becomes N's.
-PowerSum power_sum(double s, double t, double k, double e, double log_ratio, double& log_large) noexcept {
-  const double large = std::max(s, t), small = std::min(s, t), ratio = small / large;
-  const double term = ratio < kLeast ? 0.0 : exponential(k * log_ratio), sum = 1 + term;
-  const double log_n = e * logarithm(sum);
-  log_large += log_n;
-  const double n = exponential(log_n), inverse = 1 / (n * sum), share = sum * inverse;
+// k = 1/e other than 1 and 2. ratio: of the smaller to the larger, and its logarithm; log_sum: ln(1 + ratio^k), so that
+// the next power need not wait for a logarithm of N.
+[[gnu::always_inline]] inline PowerSum power_sum(double s, double t, double ratio, double k, const OnePlusPower& root,
+                                                 double log_ratio, double& log_sum) noexcept {
+  const double term = exponential(k * log_ratio), sum = 1 + term;
+  const OnePlus split(std::min(term, 1.0));  // by rounding the smaller may have the larger logarithm
+  log_sum = logarithm(split);
+  const double n = root(split), inverse = 1 / (n * sum), share = sum * inverse;
   const double d_large = n * n * inverse, d_small = term > 0 ? term / ratio * d_large : 0.0;
-  if (s < t) return {large * n, d_small, d_large, ratio * share, share};
-  return {large * n, d_large, d_small, share, ratio * share};
+  if (s < t) return {t * n, d_small, d_large, ratio * share, share};
+  return {s * n, d_large, d_small, share, ratio * share};
 }
 
 // k = 1, a plain sum, and k = 2, whose powers are squares and roots.
@@ -52,30 +53,38 @@ PowerSum plain_sum(double s, double t, double k) noexcept {
   return out;
 }
 
+// One of the two exponents.
+struct Exponent {
+  explicit Exponent(double exponent) noexcept : e(exponent), k(1 / e), plain(k == 1 || k == 2), root(e) {}
+  double e, k;
+  bool plain;
+  OnePlusPower root;
+};
+
 // N(N(X, Y; k2), Z; k1), both sums.
 struct NestedSum {
   PowerSum R, G;
 };
-NestedSum nested_sum(const Vec3& square, double k2, double e2, double k1, double e1) noexcept {
+NestedSum nested_sum(const Vec3& square, const Exponent& second, const Exponent& first) noexcept {
   NestedSum out;
-  const bool plain1 = k1 == 1 || k1 == 2;
   const double X = square.x(), Y = square.y(), Z = square.z();
   const double large = std::max(X, Y), small = std::min(X, Y);
-  double log_R = 0;
-  if (k2 == 1 || k2 == 2) {
-    out.R = plain_sum(X, Y, k2);
-    if (!plain1 && out.R.value >= kLeast) log_R = logarithm(out.R.value);
+  double log_ratio = kNothing;  // ln(R / Z)
+  if (second.plain) {
+    out.R = plain_sum(X, Y, second.k);
+    if (!first.plain && out.R.value >= kLeast && Z >= kLeast) log_ratio = logarithm(out.R.value / Z);
   } else if (large >= kLeast) {
-    log_R = logarithm(large);
-    out.R = power_sum(X, Y, k2, e2, small < kLeast * large ? 0.0 : logarithm(small / large), log_R);
+    const double ratio = small / large;
+    double log_sum = 0;
+    out.R = power_sum(X, Y, ratio, second.k, second.root, ratio < kLeast ? kNothing : logarithm(ratio), log_sum);
+    if (!first.plain && Z >= kLeast) log_ratio = logarithm(large / Z) + second.e * log_sum;
   }
-  const double R = out.R.value;
-  if (plain1) {
-    out.G = plain_sum(R, Z, k1);
-  } else if (std::max(R, Z) >= kLeast) {
-    const double log_ratio = R < kLeast || Z < kLeast ? 0.0 : log_R - logarithm(Z);
-    double log_G = 0;
-    out.G = power_sum(R, Z, k1, e1, -std::abs(log_ratio), log_G);
+  const double R = out.R.value, larger = std::max(R, Z);
+  if (first.plain) {
+    out.G = plain_sum(R, Z, first.k);
+  } else if (larger >= kLeast) {
+    double log_sum = 0;
+    out.G = power_sum(R, Z, std::min(R, Z) / larger, first.k, first.root, -std::abs(log_ratio), log_sum);
   }
   return out;
 }
@@ -106,13 +115,7 @@ double beta(double a, double b) noexcept {
 class Superellipsoid final : public ImplicitSurface {
  public:
   Superellipsoid(const Vec3& radii, double e1, double e2)
-      : radii_(radii),
-        inverse_(radii.cwiseInverse()),
-        e1_(e1),
-        e2_(e2),
-        k1_(1 / e1),
-        k2_(1 / e2),
-        scale_(3 / inverse_.sum()) {
+      : radii_(radii), inverse_(radii.cwiseInverse()), first_(e1), second_(e2), scale_(3 / inverse_.sum()) {
     const Vec3 r2 = radii.cwiseAbs2();
     radius_ = std::sqrt(dual_of_squares(dual_of_squares(r2.x(), r2.y(), e2), r2.z(), e1));
     find_seeds();
@@ -132,7 +135,8 @@ class Superellipsoid final : public ImplicitSurface {
 
  private:
   Vec3 radii_, inverse_;
-  double e1_, e2_, k1_, k2_, scale_, radius_ = 0;
+  Exponent first_, second_;  // e1, e2
+  double scale_, radius_ = 0;
 };
 
 // With x_i scaled, R = N(X, Y; k2) and G = N(R, Z; k1):
@@ -140,14 +144,14 @@ class Superellipsoid final : public ImplicitSurface {
 // G_ij = G_R R_ij + 4 (k-1) G_R G_Z (Z / G) r_i r_j  with r = grad R / (2 sqrt R), and so on.
 ImplicitJet Superellipsoid::implicit(const Vec3& p_S) const noexcept {
   const Vec3 x = p_S.cwiseProduct(inverse_);
-  const NestedSum sums = nested_sum(x.cwiseAbs2(), k2_, e2_, k1_, e1_);
+  const NestedSum sums = nested_sum(x.cwiseAbs2(), second_, first_);
   const PowerSum &R = sums.R, &G = sums.G;
   ImplicitJet jet;
   jet.F = 0.5 * scale_ * (G.value - 1);
   if (G.value == 0) return jet;
   const double root = std::sqrt(R.value), inverse_root = root > 0 ? 1 / root : 0;
   const double rx = R.ds * x.x() * inverse_root, ry = R.dt * x.y() * inverse_root;
-  const double bend2 = 2 * (k2_ - 1) * R.ds * R.dt, bend1 = 2 * (k1_ - 1) * G.ds * G.dt;
+  const double bend2 = 2 * (second_.k - 1) * R.ds * R.dt, bend1 = 2 * (first_.k - 1) * G.ds * G.dt;
   // Halves of G's derivatives, as F has the factor 1/2.
   const double R_xx = R.ds + bend2 * R.share_t, R_yy = R.dt + bend2 * R.share_s;
   const double R_xy = -bend2 * (x.x() * inverse_root) * (x.y() * inverse_root);
@@ -167,18 +171,18 @@ ImplicitJet Superellipsoid::implicit(const Vec3& p_S) const noexcept {
 
 Vec3 Superellipsoid::support(const Vec3& d_S) const noexcept {
   const Vec3 s = radii_.cwiseProduct(d_S), a = s.cwiseAbs();
-  const DualSum side = dual_sum(a.x(), a.y(), e2_), whole = dual_sum(side.value, a.z(), e1_);
+  const DualSum side = dual_sum(a.x(), a.y(), second_.e), whole = dual_sum(side.value, a.z(), first_.e);
   return {std::copysign(radii_.x() * whole.ds * side.ds, s.x()), std::copysign(radii_.y() * whole.ds * side.dt, s.y()),
           std::copysign(radii_.z() * whole.dt, s.z())};
 }
 
 // Jaklic, Leonardis & Solina 2000, section 2.3.
 SolidMoments Superellipsoid::moments() const noexcept {
-  const double product = radii_.prod() * e1_ * e2_;
+  const double product = radii_.prod() * first_.e * second_.e;
   SolidMoments m;
-  m.volume = 2 * product * beta(0.5 * e1_ + 1, e1_) * beta(0.5 * e2_, 0.5 * e2_);
-  const double side = 0.5 * product * beta(1.5 * e2_, 0.5 * e2_) * beta(0.5 * e1_, 2 * e1_ + 1);
-  const double axial = 2 * product * beta(0.5 * e2_, 0.5 * e2_ + 1) * beta(1.5 * e1_, e1_ + 1);
+  m.volume = 2 * product * beta(0.5 * first_.e + 1, first_.e) * beta(0.5 * second_.e, 0.5 * second_.e);
+  const double side = 0.5 * product * beta(1.5 * second_.e, 0.5 * second_.e) * beta(0.5 * first_.e, 2 * first_.e + 1);
+  const double axial = 2 * product * beta(0.5 * second_.e, 0.5 * second_.e + 1) * beta(1.5 * first_.e, first_.e + 1);
   m.second = Vec3(side, side, axial).cwiseProduct(radii_.cwiseAbs2()).asDiagonal();
   return m;
 }

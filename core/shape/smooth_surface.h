@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "core/math/spatial.h"
@@ -69,6 +70,10 @@ class SmoothSurface {
 
   // Farthest point along d_S (need not be unit); of one that is not convex, of its hull. A cavity's: of the hollow.
   [[nodiscard]] virtual Vec3 support(const Vec3& d_S) const noexcept = 0;
+  // The same, told of a place that is likely to be it; no other answer, but a quicker one.
+  [[nodiscard]] virtual Vec3 support_near(const Vec3& d_S, const SurfacePoint& /*near*/) const noexcept {
+    return support(d_S);
+  }
   // Some points of the surface, at least 24, no gap wider than about half of the size; sorted, always the same.
   [[nodiscard]] virtual std::span<const SurfaceSeed> seeds() const noexcept = 0;
   // Centre and radius of a ball around the surface, in S [m].
@@ -77,6 +82,15 @@ class SmoothSurface {
   // Axis-aligned bounds of the surface at X_WS: exact, but for splines: of their box along
   // the axes of S.
   [[nodiscard]] virtual Aabb bounds(const Frame& X_WS) const noexcept = 0;
+
+  // Radii of balls that touch at a point of the surface, which prove a nearest place to be the only one: the largest
+  // that lies in the solid, and the least that holds it (of convex ones), and the largest that meets the solid nowhere
+  // else from outside. Not known: 0, infinity and 0 [m].
+  [[nodiscard]] virtual double ball_inside(const Vec3& /*p_S*/) const noexcept { return 0; }
+  [[nodiscard]] virtual double ball_around(const Vec3& /*p_S*/) const noexcept {
+    return std::numeric_limits<double>::infinity();
+  }
+  [[nodiscard]] virtual double ball_outside(const Vec3& /*p_S*/) const noexcept { return 0; }
 
   // What loading, drawing and tests need; not for the tick.
   [[nodiscard]] virtual SmoothTopology topology() const noexcept = 0;

@@ -36,6 +36,11 @@ class Torus final : public ImplicitSurface {
   }
   [[nodiscard]] Vec3 centre() const noexcept override { return Vec3::Zero(); }
   [[nodiscard]] double radius() const noexcept override { return ring_ + tube_; }
+  // As far as the axis, beyond which the other side is nearer.
+  [[nodiscard]] double ball_outside(const Vec3& p_S) const noexcept override {
+    const double rho = std::sqrt(p_S.x() * p_S.x() + p_S.y() * p_S.y());
+    return rho < ring_ ? rho * tube_ / (ring_ - rho) : std::numeric_limits<double>::infinity();
+  }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::torus; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {
     double su, cu, sv, cv;

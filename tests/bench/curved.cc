@@ -1,7 +1,8 @@
 // Extremal points of smooth shapes: how long a pair takes when it is followed, with and without its rates, and when
 // nothing is known; how often Newton's method needs help. CSV: pair, what, calls (warm: batches of 20 of them), median
 // us, mean us, least us (of all batches: what is left on a busy machine), mean Newton steps, solved, fallbacks,
-// ill-conditioned, part of the calls that were hits.
+// ill-conditioned, part of the calls that were hits. The record: TACTUS_COMMIT=... tactus_bench_curved 2000 20000 >
+// tests/bench/results/MACHINE/curved.csv.
 // usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS [PAIR]]], PAIR as in the first column: that one alone.
 #include <algorithm>
 #include <chrono>
@@ -173,6 +174,11 @@ int main(int argc, char** argv) {
   const std::string only = argc > 3 ? argv[3] : "";
   const Shapes shapes;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const char* commit = std::getenv("TACTUS_COMMIT");
+  double load[1] = {0};
+  getloadavg(load, 1);
+  std::printf("# compiler %s; flags -O3 -ffp-contract=off; commit %s; load average %.1f\n", __VERSION__,
+              commit != nullptr ? commit : "unknown", load[0]);
   std::printf("pair,what,calls,median_us,mean_us,least_us,mean_steps,solved,fallbacks,ill_conditioned,hits\n");
   for (const Named& first : shapes.smooth) {
     const SmoothSurface& surface = *first.shape.smooth;

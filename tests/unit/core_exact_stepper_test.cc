@@ -143,6 +143,38 @@ TEST_CASE("exact: a ball that rolls without slip from rest leaves at cos = 10 / 
   CHECK_WITHIN(left.energy, 1e-9);
 }
 
+// A disc of radius R and half thickness l on its rim, its axis tilted by b: without friction its centre stays above
+// z(b) = R sin b + l cos b, and with no spin (I + m z'^2) b'' = -m z' (g + z'' b'^2), N = m (g + z'' b'^2 + z' b'').
+TEST_CASE("exact: a disc on its rim is carried as its shape says, and keeps its energy") {
+  constexpr double R = 0.1, l = 0.02, m = 2, transverse = m * (3 * R * R + 4 * l * l) / 12;
+  for (const double spin : {0.0, 20.0}) {
+    CAPTURE(spin);
+    Scene scene(0);
+    scene.add_floor();
+    Pose tilted = at(0, 0, R * std::sin(0.9) + l * std::cos(0.9));
+    tilted.q = rotate_by(Vec3(0.9, 0, 0), Quat::Identity());
+    scene.add(make_cylinder(R, l), m, tilted, {spin * (tilted.q * Vec3::UnitZ()), Vec3(0.3, 0, 0)});
+    World world = exact_world(std::move(scene));
+    const double energy = test::total_energy(world);
+    for (int i = 0; i < 60; ++i) {
+      const StepReport report = world.step();
+      check_clean(report);
+      CHECK(report.exact.breaks == 0);
+      const State& state = world.state();
+      const Vec3 u = state.q_WB(1) * Vec3::UnitZ(), u_dot = state.w_WB(1).cross(u);
+      const double sine = std::sqrt(1 - u.z() * u.z()), b_dot = -u_dot.z() / sine;
+      CHECK_WITHIN(state.p_WBcm(1).z() - (R * sine + l * u.z()), 1e-10);
+      CHECK_WITHIN(test::total_energy(world) / energy - 1, 1e-9);
+      REQUIRE(world.contacts().point_count == 1);
+      if (spin > 0) continue;
+      const double z1 = R * u.z() - l * sine, z2 = -R * sine - l * u.z();
+      const double b_ddot = -m * z1 * (kGravity + z2 * b_dot * b_dot) / (transverse + m * z1 * z1);
+      const double expected = m * (kGravity + z2 * b_dot * b_dot + z1 * b_ddot);
+      CHECK_WITHIN(-world.contact_force(0).z() / expected - 1, 1e-9);
+    }
+  }
+}
+
 TEST_CASE("exact: a ball thrown along a rough floor slides for 2 v / (7 mu g), then rolls at 5 / 7 v") {
   const double mu = 0.3, v = 2, radius = 0.2;
   Scene scene(mu);

@@ -29,8 +29,7 @@ struct Folded {
     add(make_revolution(test::ring_profile(), error));
     add(make_spline(test::torus_control(9, 6), {9, 6}, error));
     add(make_spline(test::ball_control(5, 4, 6), {5, 4, 6}, error));
-    bowl_ = make_cavity(make_ellipsoid({0.5, 0.5, 0.4}));
-    bowl = make_smooth(bowl_.get());
+    bowl = owned_.add(make_cavity(make_ellipsoid({0.5, 0.5, 0.4})));
     partners = convex.partners;
     partners.insert(partners.end(), folded.begin(), folded.end());
   }
@@ -40,19 +39,15 @@ struct Folded {
 
  private:
   void add(std::unique_ptr<SmoothSurface> surface) {
-    REQUIRE(surface != nullptr);
-    REQUIRE(!surface->convex());
-    folded.push_back(make_smooth(surface.get()));
-    surfaces_.push_back(std::move(surface));
+    folded.push_back(owned_.add(std::move(surface)));
+    REQUIRE(!folded.back().smooth->convex());
   }
-  std::vector<std::unique_ptr<SmoothSurface>> surfaces_;
-  std::unique_ptr<SmoothSurface> bowl_;
+  test::OwnedShapes owned_;
 };
 
 ExtremalPair cold(const Body& a, const Body& b) {
-  ExtremalSide side_a, side_b;
   const test::AllocGuard guard;
-  const ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b);
+  const ExtremalPair pair = smooth_pairs::from_nothing(a, b);
   CHECK(guard.count() == 0);
   return pair;
 }

@@ -3,9 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/collide/extremal_points.h"
@@ -14,6 +12,7 @@
 #include "tests/support/alloc_guard.h"
 #include "tests/support/random.h"
 #include "tests/support/scenes.h"
+#include "tests/support/smooth_shapes.h"
 #include "tests/support/smooth_surfaces.h"
 #include "tests/support/tolerance.h"
 
@@ -26,22 +25,19 @@ using test::Scene;
 struct Surfaces {
   Surfaces() {
     std::string error;
-    add(make_torus(0.3, 0.1));
-    add(make_revolution(test::pear_profile(), error));
-    add(make_spline(test::torus_control(9, 6), {9, 6}, error));
-    folded = shapes;
-    partners = {make_sphere(0.1), make_box({0.15, 0.1, 0.05}), make_capsule(0.05, 0.1)};
-    partners.push_back(add(make_ellipsoid({0.15, 0.1, 0.12})));
-    partners.push_back(add(make_torus(0.12, 0.05)));
+    torus = owned_.add(make_torus(0.3, 0.1));
+    folded = {torus, owned_.add(make_revolution(test::pear_profile(), error)),
+              owned_.add(make_spline(test::torus_control(9, 6), {9, 6}, error))};
+    egg = owned_.add(make_ellipsoid({0.15, 0.1, 0.12}));
+    partners = {make_sphere(0.1), make_box({0.15, 0.1, 0.05}), make_capsule(0.05, 0.1), egg,
+                owned_.add(make_torus(0.12, 0.05))};
+    bowl = owned_.add(make_cavity(make_ellipsoid({0.5, 0.45, 0.4})));
   }
-  Shape add(std::unique_ptr<SmoothSurface> surface) {
-    REQUIRE(surface != nullptr);
-    shapes.push_back(make_smooth(surface.get()));
-    surfaces.push_back(std::move(surface));
-    return shapes.back();
-  }
-  std::vector<Shape> shapes, folded, partners;
-  std::vector<std::unique_ptr<SmoothSurface>> surfaces;
+  Shape torus, egg, bowl;
+  std::vector<Shape> folded, partners;
+
+ private:
+  test::OwnedShapes owned_;
 };
 
 struct Followed {
@@ -51,10 +47,6 @@ struct Followed {
   }
 };
 
-ExtremalPair fresh(const Shape& a, const Frame& A, const Shape& b, const Frame& B) {
-  return Followed().find(a, A, b, B);
-}
-
 struct Tally {
   int calls = 0, hits = 0;
 };
@@ -63,7 +55,7 @@ struct Tally {
 void follow(const Shape& a, const Shape& b, double gap, double spread, Random& rng, Tally& tally) {
   Frame A{rng.rotation().toRotationMatrix(), Vec3::Zero()},
       B{rng.rotation().toRotationMatrix(), spread * rng.direction()};
-  ExtremalPair pair = fresh(a, A, b, B);
+  ExtremalPair pair = test::from_nothing(a, A, b, B);
   if (!pair.has_rates() || pair.d < 1e-3) return;
   B.p += (pair.d - gap) * pair.nhat_BA_W;
   const Vec3 v = 5e-4 * rng.direction(), turn_a = 1e-3 * rng.in_cube(1), turn_b = 1e-3 * rng.in_cube(1);
@@ -77,7 +69,7 @@ void follow(const Shape& a, const Shape& b, double gap, double spread, Random& r
       pair = followed.find(a, A, b, B);
       CHECK(guard.count() == 0);
     }
-    const ExtremalPair expected = fresh(a, A, b, B);
+    const ExtremalPair expected = test::from_nothing(a, A, b, B);
     REQUIRE(pair.known());
     ++tally.calls;
     tally.hits += pair.warm ? 1 : 0;
@@ -102,6 +94,26 @@ TEST_CASE("extremal points, not convex: followed pairs have the place that a sea
   CHECK(all.hits > 0.5 * all.calls);
 }
 
+// What has no face lies in a ball that touches the wall where the body does; boxes' corners do where the box stands.
+TEST_CASE("extremal points, not convex: in a bowl and in a torus' hole a body is followed, and stays at its place") {
+  const Surfaces shapes;
+  Random rng(45);
+  Tally balls, eggs, boxes;
+  for (int i = 0; i < 40; ++i) {
+    const double gap = i % 2 == 0 ? 2e-3 : -5e-4;
+    follow(shapes.bowl, make_sphere(0.1), gap, 0.1, rng, balls);
+    follow(shapes.torus, make_sphere(0.05), gap, 0.1, rng, balls);
+    follow(shapes.bowl, shapes.egg, gap, 0.1, rng, eggs);
+    follow(shapes.bowl, make_box({0.1, 0.1, 0.1}), gap, 0.1, rng, boxes);
+  }
+  CHECK(balls.calls > 6000);
+  CHECK(balls.hits > 0.99 * balls.calls);
+  CHECK(eggs.calls > 3000);
+  CHECK(eggs.hits > 0.99 * eggs.calls);
+  CHECK(boxes.calls > 3000);
+  CHECK(boxes.hits > 0.5 * boxes.calls);
+}
+
 TEST_CASE("extremal points, not convex: on a floor and on a box that is wider than it a body is followed") {
   const Surfaces shapes;
   Random rng(42);
@@ -113,7 +125,7 @@ TEST_CASE("extremal points, not convex: on a floor and on a box that is wider th
       const Shape& under = i % 2 == 0 ? box : floor;
       const Frame B{Mat3::Identity(), Vec3(0, 0, i % 2 == 0 ? -0.1 : 0)};
       const Vec3 turn = 1e-3 * rng.in_cube(1);
-      A.p.z() -= fresh(first, A, under, B).d - 1e-3;
+      A.p.z() -= test::from_nothing(first, A, under, B).d - 1e-3;
       Followed followed;
       followed.find(first, A, under, B);
       for (int k = 0; k < 50; ++k) {
@@ -138,6 +150,7 @@ TEST_CASE("extremal points, not convex: a followed pair changes over where anoth
   const auto torus = make_torus(ring, tube);
   const Shape a = make_smooth(torus.get()), b = make_sphere(ball);
   Random rng(43);
+  Tally tally;
   for (int k = 0; k < 20; ++k) {
     const Frame A{rng.rotation().toRotationMatrix(), rng.in_cube(1)};
     const double angle = rng.uniform(0, 6), off = rng.uniform(1e-3, 0.02);
@@ -146,9 +159,12 @@ TEST_CASE("extremal points, not convex: a followed pair changes over where anoth
     for (double x = -0.15; x < 0.15; x += 1e-3) {
       const Vec3 p = x * along + off * across;
       const ExtremalPair pair = followed.find(a, A, b, {Mat3::Identity(), A * p});
+      tally.hits += pair.warm ? 1 : 0;
+      ++tally.calls;
       CHECK_WITHIN(pair.d - (ring - p.norm() - tube - ball), 1e-12);
     }
   }
+  CHECK(tally.hits > 0.9 * tally.calls);
 }
 
 TEST_CASE("extremal points, not convex: sides that remember something else change nothing") {

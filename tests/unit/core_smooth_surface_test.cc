@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/math/one_plus.h"
 #include "core/math/power.h"
 #include "core/shape/smooth_shapes.h"
 #include "tests/support/smooth_surfaces.h"
@@ -198,6 +199,20 @@ TEST_CASE("quadric: what is not bounded is refused by its name") {
   CHECK(refusal({0, 0, 0, 0, 0, 0, 0, 0, 1, 0}).find("plane") != std::string::npos);
   CHECK(refusal({1, 1, 1, 0, 0, 0, 0, 0, 0, 0}).find("single point") != std::string::npos);
   CHECK(refusal({1, 1, 1, 0, 0, 0, 0, 0, 0, 1}).find("no real point") != std::string::npos);
+}
+
+TEST_CASE("powers and logarithm of 1 + t: like the mathematical library's in long double") {
+  Random rng(10);
+  for (const double e : {0.05, 0.3, 0.5, 0.7, 0.95, 1.0}) {
+    const OnePlusPower root(e);
+    CHECK(root(OnePlus(0)) == 1);
+    for (int i = 0; i < 5000; ++i) {
+      const double t = i == 0 ? 1.0 : (rng.chance(0.5) ? rng.uniform(0, 1) : rng.log_uniform(1e-18, 1));
+      const long double log = std::log1p(static_cast<long double>(t)), power = std::exp(e * log);
+      CHECK_WITHIN(static_cast<double>(logarithm(OnePlus(t)) - log), 0x1p-51);
+      CHECK_WITHIN(static_cast<double>((root(OnePlus(t)) - power) / power), 0x1p-50);
+    }
+  }
 }
 
 TEST_CASE("power: like the mathematical library's, without it") {

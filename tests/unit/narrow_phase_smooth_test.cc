@@ -33,8 +33,7 @@ Contacts met(const Body& a, const Body& b, Witness& witness) {
 // A pair apart, brought together along the shortest connection until it overlaps by `depth`.
 bool overlapping(const Shape& first, const Shape& second, double depth, Random& rng, Body& a, Body& b) {
   a = smooth_pairs::placed(first, rng, 0), b = smooth_pairs::placed(second, rng, 1);
-  ExtremalSide side_a, side_b;
-  const ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b);
+  const ExtremalPair pair = smooth_pairs::from_nothing(a, b);
   if (!pair.known() || pair.d <= 0) return false;
   a.X.p -= (pair.d + depth) * pair.nhat_BA_W;
   return true;

@@ -13,6 +13,7 @@
 #include "core/shape/shape.h"
 #include "core/shape/smooth_shapes.h"
 #include "tests/support/random.h"
+#include "tests/support/smooth_shapes.h"
 
 namespace tactus::smooth_pairs {
 
@@ -20,6 +21,10 @@ struct Body {
   Shape shape;
   Frame X;
 };
+
+inline ExtremalPair from_nothing(const Body& a, const Body& b) {
+  return test::from_nothing(a.shape, a.X, b.shape, b.X);
+}
 
 // Shapes of about 0.3 m. `partners`: every kind that is bounded and convex, smooth ones included.
 class Shapes {
@@ -46,12 +51,10 @@ class Shapes {
 
  private:
   void add(std::unique_ptr<SmoothSurface> surface) {
-    REQUIRE(surface != nullptr);
-    REQUIRE(surface->convex());
-    convex.push_back(make_smooth(surface.get()));
-    surfaces_.push_back(std::move(surface));
+    convex.push_back(owned_.add(std::move(surface)));
+    REQUIRE(convex.back().smooth->convex());
   }
-  std::vector<std::unique_ptr<SmoothSurface>> surfaces_;
+  test::OwnedShapes owned_;
   ConvexHull hull_;
 };
 
