@@ -1,5 +1,6 @@
 #include "proto/seal.h"
 
+#define OPENSSL_SUPPRESS_DEPRECATED  // SHA256_*: of 3.0 on, in favour of EVP
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -7,6 +8,7 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 
 #include <bit>
 #include <cstdlib>
@@ -59,35 +61,41 @@ bool equal(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
+// HMAC (RFC 2104) by SHA-256's own functions: both keyed states are made once and copied, nothing is allocated or
+// looked up. EVP_MAC does the same sums through three layers that allocate (server/README.md).
 struct Sealer::Impl {
-  EVP_MAC* mac = nullptr;
-  EVP_MAC_CTX* ctx = nullptr;
+  SHA256_CTX inner, outer;  // after the key's block
   ~Impl() {
-    EVP_MAC_CTX_free(ctx);
-    EVP_MAC_free(mac);
+    OPENSSL_cleanse(&inner, sizeof inner);
+    OPENSSL_cleanse(&outer, sizeof outer);
   }
 };
 
 Sealer::Sealer(const Key& key) : impl_(std::make_unique<Impl>()) {
-  impl_->mac = EVP_MAC_fetch(nullptr, "HMAC", nullptr);
-  impl_->ctx = EVP_MAC_CTX_new(impl_->mac);
-  char digest[] = "SHA256";
-  const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-                               OSSL_PARAM_construct_end()};
-  if (impl_->ctx == nullptr || EVP_MAC_init(impl_->ctx, key.data(), key.size(), params) != 1) std::abort();
+  static_assert(sizeof(Key) <= SHA256_CBLOCK, "a longer key would be hashed first");
+  const auto start = [&key](SHA256_CTX& state, std::uint8_t pad) {
+    std::array<std::uint8_t, SHA256_CBLOCK> block{};
+    std::memcpy(block.data(), key.data(), key.size());
+    for (std::uint8_t& byte : block) byte ^= pad;
+    if (SHA256_Init(&state) != 1 || SHA256_Update(&state, block.data(), block.size()) != 1) std::abort();
+    OPENSSL_cleanse(block.data(), block.size());
+  };
+  start(impl_->inner, 0x36);
+  start(impl_->outer, 0x5c);
 }
 Sealer::~Sealer() = default;
 Sealer::Sealer(Sealer&&) noexcept = default;
 Sealer& Sealer::operator=(Sealer&&) noexcept = default;
 
 Mac Sealer::mac(std::span<const std::uint8_t> head, std::span<const std::uint8_t> tail) {
-  std::array<std::uint8_t, 32> full;
-  std::size_t length = 0;
-  // A null key re-arms the context with the key it has.
-  if (EVP_MAC_init(impl_->ctx, nullptr, 0, nullptr) != 1 || EVP_MAC_update(impl_->ctx, head.data(), head.size()) != 1 ||
-      (!tail.empty() && EVP_MAC_update(impl_->ctx, tail.data(), tail.size()) != 1) ||
-      EVP_MAC_final(impl_->ctx, full.data(), &length, full.size()) != 1)
-    std::abort();
+  std::array<std::uint8_t, SHA256_DIGEST_LENGTH> full;
+  SHA256_CTX state = impl_->inner;
+  SHA256_Update(&state, head.data(), head.size());
+  SHA256_Update(&state, tail.data(), tail.size());
+  SHA256_Final(full.data(), &state);
+  state = impl_->outer;
+  SHA256_Update(&state, full.data(), full.size());
+  SHA256_Final(full.data(), &state);
   Mac out;
   std::memcpy(out.data(), full.data(), out.size());
   return out;
