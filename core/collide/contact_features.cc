@@ -166,6 +166,12 @@ ContactJet point_line(const Placed& a, const Placed& b) noexcept {
   return grow(a.c, a.v, a.r, foot, foot_dot, b.r, normalised(a.c - foot, a.v - foot_dot));
 }
 
+ContactJet unknown_at(const Vec3& xa, const Vec3& xb) noexcept {
+  ContactJet jet = grow(xa, Vec3::Zero(), 0, xb, Vec3::Zero(), 0, {Vec3::UnitZ(), Vec3::Zero()});
+  jet.known = false;
+  return jet;
+}
+
 // xa = ca + s ua and xb = cb + t ub with xa - xb = D n, n along ua x ub.
 ContactJet line_line(const Placed& a, const Placed& b, double side) noexcept {
   const Vec3 N = side * a.u.cross(b.u), N_dot = side * (a.u_dot.cross(b.u) + a.u.cross(b.u_dot));
@@ -205,14 +211,13 @@ ContactJet curve_curve(Placed a, Placed b, double side) noexcept {
   const double enough = 1e-14 * (a.rim + b.rim) + 4e-15 * (a.c.norm() + b.c.norm());  // rounding of points in W
   OnCurve x = on_curve(a, 0), y = on_curve(b, 0);
   double g_a = 0, g_b = 0, aa = 0, ab = 0, bb = 0, det = 0;
-  ContactJet jet;
   for (int i = 0;; ++i) {
     const Vec3 gap = x.p - y.p;
     g_a = gap.dot(x.t), g_b = gap.dot(y.t);
     aa = 1 + gap.dot(x.bend), ab = x.t.dot(y.t), bb = 1 - gap.dot(y.bend);  // rows (aa, -ab), (ab, -bb)
     det = ab * ab - aa * bb;
-    jet.known = std::abs(det) > kParallel * kParallel && i < kSteps;
-    if (!jet.known) return jet;
+    const bool known = std::abs(det) > kParallel * kParallel && i < kSteps;
+    if (!known) return unknown_at(x.p, y.p);
     if (std::abs(g_a) + std::abs(g_b) <= enough) break;
     const double step_a = (bb * g_a - ab * g_b) / det, step_b = (ab * g_a - aa * g_b) / det;
     if (std::abs(step_a) + std::abs(step_b) <= enough) break;
@@ -230,8 +235,7 @@ ContactJet curve_curve(Placed a, Placed b, double side) noexcept {
   if (a.r + b.r > 0) return grow(x.p, pa_dot, a.r, y.p, pb_dot, b.r, normalised(gap, pa_dot - pb_dot));
   const Vec3 ta_dot = x.t_dot + along_a * x.bend, tb_dot = y.t_dot + along_b * y.bend;
   const Vec3 N = side * x.t.cross(y.t);
-  jet.known = N.squaredNorm() >= 0.25 * kParallel * kParallel;
-  if (!jet.known) return jet;
+  if (N.squaredNorm() < 0.25 * kParallel * kParallel) return unknown_at(x.p, y.p);
   return grow(x.p, pa_dot, 0, y.p, pb_dot, 0, normalised(N, side * (ta_dot.cross(y.t) + x.t.cross(tb_dot))));
 }
 

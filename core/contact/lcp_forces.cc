@@ -66,8 +66,8 @@ void LcpForces::judge(Job& job) noexcept {
   if (gives_energy(job.problem, job.island, job.p, job.u)) job.residual = std::numeric_limits<double>::infinity();
 }
 
-void LcpForces::newton(Job& job, const NewtonPace& pace) noexcept {
-  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u, work_, pace);
+void LcpForces::newton(Job& job) noexcept {
+  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u, work_, NewtonPace{});
   job.report.iterations += found.iterations;
   judge(job);
 }
@@ -121,14 +121,14 @@ bool LcpForces::attempt(Job& job) noexcept {
     for (const std::uint32_t i : job.island.contacts) job.p[i] = guess_[i];
   };
   if (newton_first) {
-    newton(job, {});
+    newton(job);
     if (job.residual <= kTolerance) return true;
     job.by_first = false;
     for (const std::uint32_t i : job.island.contacts) job.p[i].setZero();
     judge(job);
     work_.spend(kLookWork * job.island.contacts.size() * kFewSweeps);
     sweep_island(job.problem, job.island, disc_, kFewSweeps, job.p, job.u);
-    newton(job, {});
+    newton(job);
     if (job.residual <= kTolerance) return true;
     restart();
   }
@@ -146,7 +146,7 @@ bool LcpForces::attempt(Job& job) noexcept {
     if (newton_first) return false;  // there is nothing new to start from
   }
   if (!job.fits) return false;
-  newton(job, {});  // from the pyramid's answer to the round cone's; or from the guess
+  newton(job);  // from the pyramid's answer to the round cone's; or from the guess
   return job.residual <= kTolerance;
 }
 

@@ -57,7 +57,7 @@ class LcpForces {
   void solve_island(Job& job) noexcept;
   void settle(Job& job) noexcept;
   bool attempt(Job& job) noexcept;
-  void newton(Job& job, const NewtonPace& pace) noexcept;
+  void newton(Job& job) noexcept;
   void dense(Job& job, bool qp, bool warm) noexcept;
   void judge(Job& job) noexcept;
   bool stop_turned(const Job& job, bool all) noexcept;

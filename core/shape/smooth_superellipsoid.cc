@@ -76,7 +76,7 @@ NestedSum nested_sum(const Vec3& square, const Exponent& second, const Exponent&
   } else if (large >= kLeast) {
     const double ratio = small / large;
     double log_sum = 0;
-    out.R = power_sum(X, Y, ratio, second.k, second.root, ratio < kLeast ? kNothing : logarithm(ratio), log_sum);
+    out.R = power_sum(X, Y, ratio, second.k, second.root, ratio >= kLeast ? logarithm(ratio) : kNothing, log_sum);
     if (!first.plain && Z >= kLeast) log_ratio = logarithm(large / Z) + second.e * log_sum;
   }
   const double R = out.R.value, larger = std::max(R, Z);

@@ -70,7 +70,7 @@ class SmoothSurface {
 
   // Farthest point along d_S (need not be unit); of one that is not convex, of its hull. A cavity's: of the hollow.
   [[nodiscard]] virtual Vec3 support(const Vec3& d_S) const noexcept = 0;
-  // The same, told of a place that is likely to be it; no other answer, but a quicker one.
+  // The same, told of a place that is likely to be it: quicker, and likely the same answer.
   [[nodiscard]] virtual Vec3 support_near(const Vec3& d_S, const SurfacePoint& /*near*/) const noexcept {
     return support(d_S);
   }

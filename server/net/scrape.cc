@@ -37,6 +37,8 @@ void add_tick(Exposition& out, const TickMetrics& m) {
 void add_solvers(Exposition& out, const TickMetrics& m) {
   out.counter("tactus_solves_total", "Steps of a slow model that were adopted.", m.solves.read());
   out.counter("tactus_solves_late_total", "Steps of a slow model that were not there when due.", m.late_solves.read());
+  out.counter("tactus_solve_ticks_lost_total", "Ticks by which late steps set simulated time back.",
+              m.solve_ticks_lost.read());
   out.counter("tactus_solver_failures_total", "Islands of contacts that no solver solved.", m.solver_failures.read());
   out.counter("tactus_solver_fallbacks_total", "Islands of contacts that only a fallback solved.",
               m.solver_fallbacks.read());

@@ -105,7 +105,7 @@ void TickPort::stay_awake(std::uint64_t beat_ns) {
 
 void TickPort::expect_sample(std::uint32_t tool, std::uint64_t due_ns) {
   sample_came_ = true;
-  if (spin_ns_ == 0) return;
+  if (spin_ns_ == 0 || lockstep_) return;
   sample_due_ns_[tool] = due_ns;
   await_sample();
 }

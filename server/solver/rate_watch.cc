@@ -19,7 +19,7 @@ std::string format(const char* text, Values... values) {
 
 std::string milliseconds(std::uint64_t ns) {
   const double ms = 1e-6 * static_cast<double>(ns);
-  return format(ms < 100 ? "%.2g ms" : "%.0f ms", ms);
+  return format(ms < 99.5 ? "%.2g ms" : "%.0f ms", ms);
 }
 
 }  // namespace
@@ -38,20 +38,24 @@ std::string RateWatch::take(const Model& model, const Counts& now, const Times& 
   const std::uint64_t solves = now.solves - before.solves, late = now.late - before.late,
                       lost = now.ticks_lost - before.ticks_lost;
   if (silent_ > 0) --silent_;
-  if ((late * kOneIn <= solves && lost == 0) || silent_ > 0) return {};
+  // Of ten whole seconds, also where fewer have been seen. One step alone may lose time: a reset lets it end unused.
+  const double steps = std::max(static_cast<double>(solves), kSeconds / (model.ticks_per_step * model.tick_s));
+  if ((static_cast<double>(late * kOneIn) <= steps && (lost == 0 || late < 2)) || silent_ > 0) return {};
   const Times worst = std::max_element(seen_.begin(), seen_.begin() + static_cast<std::ptrdiff_t>(seconds),
                                        [](const Second& a, const Second& b) { return a.times.p99_ns < b.times.p99_ns; })
                           ->times;
   silent_ = kSeconds, count_ = 0;
   const double step_ms = 1e3 * model.ticks_per_step * model.tick_s;
-  std::string text =
-      format("model %s does not hold its %g Hz: in the last %zu s %llu of %llu steps were late", model.name.c_str(),
-             1e3 / step_ms, seconds, static_cast<unsigned long long>(late), static_cast<unsigned long long>(solves));
+  std::string text = format("model %s does not hold its %g Hz: in the last %zu s %llu of %llu steps were late",
+                            model.name.c_str(), 1e3 / step_ms, seconds, static_cast<unsigned long long>(late),
+                            static_cast<unsigned long long>(std::max(solves, late)));
   if (lost > 0)
     text += format(" and %g ms of simulated time were lost", 1e3 * static_cast<double>(lost) * model.tick_s);
-  text += format(" (a step has %g ms; in the worst second a solve takes ", step_ms) + milliseconds(worst.p50_ns) +
-          " in the middle and " + milliseconds(worst.p99_ns) +
-          " at the 99th percentile). Between steps bodies go on with their velocities.";
+  text += format(" (a step has %g ms; ", step_ms) +
+          (solves == 0 ? std::string("no solve ended")
+                       : "in the worst second a solve takes " + milliseconds(worst.p50_ns) + " in the middle and " +
+                             milliseconds(worst.p99_ns) + " at the 99th percentile") +
+          "). Between steps bodies go on with their velocities.";
   if (solves > 0 && static_cast<double>(worst.p99_ns) < 1e6 * step_ms) {
     return text + " The solves that ended fit: its thread waits for a processor, free one.";
   }

@@ -22,7 +22,8 @@ class RateWatch {
   struct Times {  // of the last second's solves
     std::uint64_t p50_ns = 0, p99_ns = 0;
   };
-  // Once a second. A rate is held while at most one step in a hundred is late and no simulated time is lost. Gives the
+  // Once a second. A rate is held while at most one step in a hundred of ten seconds is late and no
+  // two of them lose simulated time. Gives the
   // line for the log when that ends, then at most once in ten seconds and of what came since; else empty.
   std::string take(const Model& model, const Counts& now, const Times& times);
 

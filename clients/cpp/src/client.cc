@@ -197,6 +197,7 @@ StatePtr Client::Impl::wait_newer(std::uint64_t than, std::chrono::milliseconds 
 
 ShadowPtr Client::next_shadow(std::chrono::milliseconds timeout) {
   std::unique_lock lock(impl_->m);
+  if (impl_->realtime) impl_->realtime->give_back();  // that advance() has
   impl_->cv.wait_for(lock, timeout, [this] { return impl_->shadow && !impl_->shadow_returned; });
   if (!impl_->shadow || impl_->shadow_returned) return nullptr;
   impl_->shadow_returned = true;

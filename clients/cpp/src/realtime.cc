@@ -74,16 +74,24 @@ void Realtime::receive_here(std::chrono::milliseconds timeout) {
   const std::lock_guard lock(receive_mutex_);
   if (!socket_.is_open()) return;
   lent_ = true;
-  // One at a time: the caller may have what it waits for, and need not hear that there is no more.
   bool got = receive_one();
   for (const std::int64_t until = now_ns() + kLookNs; !got && now_ns() < until; got = receive_one()) {
     std::this_thread::yield();
   }
   if (!got) {
     wait_readable(socket_.native_handle(), timeout);
-    receive_one();
   }
+  drain();
   lent_ns_ = now_ns();
+}
+
+void Realtime::give_back() {
+  if (!lent_) return;
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    const std::lock_guard lock(self->receive_mutex_);
+    self->lent_ = false;
+    if (!self->armed_ && self->socket_.is_open()) self->wait();
+  });
 }
 
 void Realtime::take_back() {

@@ -43,6 +43,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   // Waits for a datagram on the caller's thread, at most so long, and takes what is there; handlers run on it. An
   // answer then wakes one thread, not two in turn. The io thread leaves the socket alone until take_back().
   void receive_here(std::chrono::milliseconds timeout);
+  void give_back();  // by one who waits for something else: the io thread receives again at once
   void take_back();  // io thread, now and then: receives again when no user has for 20 ms
 
   std::uint64_t packets_lost() const { return lost_.load(std::memory_order_relaxed); }
