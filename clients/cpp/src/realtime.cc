@@ -78,9 +78,7 @@ void Realtime::receive_here(std::chrono::milliseconds timeout) {
   for (const std::int64_t until = now_ns() + kLookNs; !got && now_ns() < until; got = receive_one()) {
     std::this_thread::yield();
   }
-  if (!got) {
-    wait_readable(socket_.native_handle(), timeout);
-  }
+  if (!got) wait_readable(socket_.native_handle(), timeout);
   drain();
   lent_ns_ = now_ns();
 }

@@ -41,7 +41,8 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
             const std::function<void(std::uint64_t)>& before = {}) noexcept;
 
   // Waits for a datagram on the caller's thread, at most so long, and takes what is there; handlers run on it. An
-  // answer then wakes one thread, not two in turn. The io thread leaves the socket alone until take_back().
+  // answer then wakes one thread, not two in turn. The io thread leaves the socket alone until give_back() or
+  // take_back().
   void receive_here(std::chrono::milliseconds timeout);
   void give_back();  // by one who waits for something else: the io thread receives again at once
   void take_back();  // io thread, now and then: receives again when no user has for 20 ms
