@@ -33,7 +33,7 @@ struct PairRecord {
   std::uint8_t reserved[2] = {};
   std::uint32_t age = 0;  // ticks in contact without interruption
   Witness witness;
-  std::array<double, 16>
+  std::array<double, 19>
       model{};  // the present contact model's block; all zero on first contact and after a switch of model
 };
 static_assert(std::is_trivially_destructible_v<PairRecord>);
@@ -44,7 +44,7 @@ struct LeftPair {
   Witness witness;
 };
 
-// The model's view of its block. T is a plain struct of at most 16 doubles, for which all zero means "remembers
+// The model's view of its block. T is a plain struct of at most 19 doubles, for which all zero means "remembers
 // nothing".
 template <typename T>
 T load_block(const PairRecord& record) noexcept {

@@ -51,11 +51,12 @@ struct ImplicitContact {
   bool bodies_rest;  // neither body moves nor can, apart from links
   bool was_slipping, slipped;
   bool patch_known;
+  bool moves;  // r_a and r_b are those of the middle of the tick
   bool all_active_known;
   ImplicitPoint* points;
   const TreeSides* trees;  // null: no side is a link
   Mat3 e;                  // columns nhat_BA_W, t1, t2
-  Vec3 r_a, r_b;           // p_ref from the mass centres, in W
+  Vec3 r_a, r_b;  // p_ref from the mass centres, in W; of contacts whose place moves, in the middle of the tick
   // Spring-dampers; all gains already times the substep, so that they yield impulses.
   double spring;                               // of a point: h kp / count [kg/s]
   double yield;                                // of a point: (h^2 kp + h kv) / count [kg]

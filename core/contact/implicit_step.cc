@@ -20,6 +20,9 @@ constexpr int kExtraSweeps = 8;
 // What a contact carries stiffens it at most so many times.
 constexpr double kMostCarried = 10;
 
+// A place that moves in a tick by more than this part of its lever has jumped.
+constexpr double kMostMoved = 0.05;
+
 struct Sweep {
   const Tick& tick;
   const State& state;
@@ -141,6 +144,37 @@ const TreeSides* find_links(const Sweep& s, const Manifold& m, const Vec3& p_WC,
   return trees;
 }
 
+// The plane of a contact goes through the middle of its points, whatever their order.
+Vec3 middle(const PenaltyContact& from) noexcept {
+  Vec3 offset = Vec3::Zero();
+  for (std::uint32_t k = 1; k < from.count; ++k) offset += from.points[from.chosen[k]].p_WC - from.p_ref;
+  return from.p_ref + offset / from.count;
+}
+
+// How long after the start of the tick its levers are right in the mean: halfway to the start of the last substep.
+// Velocities at the levers then make no work in the mean (core/README.md, "Levers of the middle").
+double lead(const Sweep& s) noexcept {
+  return 0.5 * (s.tick.h - s.h);
+}
+
+// Where a contact's place moves against a mass centre (a plank that rocks on a log; not a sphere, not a box at rest),
+// its levers change in the tick. Two ticks' places tell how; a place that jumps, because other points touch, tells
+// nothing.
+void lead_levers(const Sweep& s, const PenaltyMemory& memory, const Vec3& p_ref, ImplicitContact& c) noexcept {
+  c.moves = false;
+  const bool known = !vec3(memory.force).isZero(0);
+  if (!known || c.trees != nullptr || lead(s) == 0) return;
+  const Vec3 moved = p_ref - vec3(memory.place);
+  const bool held_a = s.bodies[c.a].inv_mass == 0, held_b = s.bodies[c.b].inv_mass == 0;
+  const Vec3 by_a = held_a ? Vec3::Zero() : Vec3(moved - s.tick.h * s.state.v_WBcm(c.a));
+  const Vec3 by_b = held_b ? Vec3::Zero() : Vec3(moved - s.tick.h * s.state.v_WBcm(c.b));
+  const double most = kMostMoved * kMostMoved;
+  if (by_a.squaredNorm() > most * c.r_a.squaredNorm() || by_b.squaredNorm() > most * c.r_b.squaredNorm()) return;
+  c.moves = true;
+  const double part = lead(s) / s.tick.h;
+  c.r_a += part * by_a, c.r_b += part * by_b;
+}
+
 void prepare(const Sweep& s, std::uint32_t i) noexcept {
   ImplicitContact& c = s.contacts[i];
   const Tick& tick = s.tick;
@@ -156,12 +190,10 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
   c.e.col(1) = t1, c.e.col(2) = t2;
   c.count = from.count;
   c.points = tick.arena.take<ImplicitPoint>(c.count);
-  // The plane of the contact goes through the middle of its points, whatever their order.
-  Vec3 offset = Vec3::Zero();
-  for (std::uint32_t k = 1; k < c.count; ++k) offset += from.points[from.chosen[k]].p_WC - from.p_ref;
-  const Vec3 p_ref = from.p_ref + offset / c.count;
+  const Vec3 p_ref = middle(from);
   c.r_a = p_ref - ka.X_WBcm.p, c.r_b = p_ref - kb.X_WBcm.p;
   c.trees = s.tick.model.robots.empty() ? nullptr : find_links(s, m, p_ref, c.e);
+  lead_levers(s, memory, p_ref, c);
   for (std::uint32_t k = 0; k < c.count; ++k) {
     const ContactPoint& point = from.points[from.chosen[k]];
     const Vec3 d = point.p_WC - p_ref;
@@ -272,7 +304,8 @@ void visit_again(const Sweep& s, std::uint32_t count) noexcept {
 void keep_angular_momentum(const Sweep& s, const ImplicitContact& c) noexcept {
   const double inv_a = s.bodies[c.a].inv_mass, inv_b = s.bodies[c.b].inv_mass;
   if (inv_a == 0 || inv_b == 0) return;
-  const Vec3 parted = s.h * (s.before[c.a].v - s.before[c.b].v);
+  Vec3 parted = s.h * (s.before[c.a].v - s.before[c.b].v);
+  if (c.moves) parted -= lead(s) * (s.state.v_WBcm(c.a) - s.state.v_WBcm(c.b));
   const Vec3 moment = parted.cross(c.e * Vec3(c.P[0], c.Q[0], c.Q[1])) / (inv_a + inv_b);
   s.late_moment[c.a] -= inv_b * moment;
   s.late_moment[c.b] -= inv_a * moment;
@@ -283,7 +316,7 @@ void keep_angular_momentum(const Sweep& s, const ImplicitContact& c) noexcept {
 void catch_up(const Sweep& s, ImplicitContact& c, std::uint32_t over) noexcept {
   if (over == 0) return;
   if (c.trees == nullptr) follow(c, s.end[c.a], s.end[c.b], s.h);
-  if (over > 1) keep_angular_momentum(s, c);
+  if (over > 1 || c.moves) keep_angular_momentum(s, c);
 }
 
 void visit_robots(const Sweep& s) noexcept {
@@ -340,6 +373,7 @@ void remember(const Sweep& s, std::uint32_t i, State& state) noexcept {
   const Vec3 moment = per * (c.e * Vec3(c.Q[2], c.P[1] + c.M1, c.P[2] + c.M2));
   keep(force, memory.force);
   keep(c.r_a.cross(force) + moment, memory.torque);
+  keep(middle(s.chosen[i]), memory.place);
   keep(c.stretch1 * c.e.col(1) + c.stretch2 * c.e.col(2), memory.stretch);
   keep(c.roll1 * c.e.col(1) + c.roll2 * c.e.col(2), memory.roll);
   memory.twist = c.twist;

@@ -29,6 +29,7 @@ struct PenaltyMemory {
   double force[3];    // contact force on A in the last substep, in W [N]; implicit law only
   double torque[3];   // its moment about A's mass centre, in W [N m]; implicit law only
   double integral;    // I of eq. 2 [m]
+  double place[3];    // middle of the points, from W's origin, in W [m]; implicit law only
 };
 
 }  // namespace tactus
