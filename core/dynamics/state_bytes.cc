@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540007ULL;  // "TACTST", version 7
+constexpr std::uint64_t kLayout = 0x54414354'53540008ULL;  // "TACTST", version 8
 
 class Writer {
  public:
