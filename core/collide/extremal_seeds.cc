@@ -178,7 +178,9 @@ bool ExtremalSearch::sure_in_hollow() const noexcept {
 // Where they overlap, theirs is a lens no thicker than the root is deep, and no other place is deeper.
 bool ExtremalSearch::sure_folded() const noexcept {
   const Vec3& n = root_.n;
-  const Vec3 low = a_.surface() != nullptr ? on_a_.farthest(-n) : (a_.bounded() ? a_.support(-n) : root_.pa);
+  // A point of a convex surface with its normal is the farthest along that.
+  const bool known = !a_.bounded() || (a_.surface() != nullptr && a_.surface()->convex());
+  const Vec3 low = known ? root_.pa : (a_.surface() != nullptr ? on_a_.farthest(-n) : a_.support(-n));
   const double gap = n.dot(low - on_b_.farthest(n));
   if (gap < root_.d - kHulls * scale_) return false;
   if (!a_.bounded() || root_.d >= 0) return true;
