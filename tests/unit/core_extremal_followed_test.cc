@@ -56,7 +56,7 @@ struct InBowl {
     std::vector<Vec3> cloud;
     for (int i = 0; i < 20; ++i) cloud.push_back(rng.direction().cwiseProduct(Vec3(0.2, 0.15, 0.1)));
     if (!build_convex_hull(cloud, 64, hull_, error)) hull_ = {};
-    all = {{make_capsule(0.05, 0.1), 0.9},
+    all = {{make_capsule(0.05, 0.1), 0.8},
            {make_box({0.15, 0.1, 0.05}), 0.9},
            {make_cylinder(0.1, 0.1), 0.9},
            {make_convex(&hull_), 0.9},
