@@ -12,6 +12,8 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Predictions aim this part of the tolerance early: chi is then above zero in spite of rounding.
 constexpr double kEarly = 0.5;
+// Least part of a quintic that its two highest terms are for a rational model to be defined.
+constexpr double kHighTerms = 1e-4;
 // Least part of the rational model's denominator at either end that it may fall to between them.
 constexpr double kLeastQ = 0.05;
 constexpr int kPolishes = 20;  // of the model's root: nothing is evaluated for them
@@ -100,7 +102,8 @@ double CollisionSearch::corrected(double step) const noexcept {
                q2 = (once.c[5] * p.c[4] - once.c[4] * p.c[5]) / det;
   const double end = 1 + q1 + q2;
   const double least = q2 > 0 && q1 < 0 && q1 > -2 * q2 ? 1 - 0.25 * q1 * q1 / q2 : std::min(1.0, end);  // on [0, 1]
-  if (std::isfinite(least) && least > kLeastQ * std::max(1.0, end)) {
+  const double high = std::abs(p.c[4]) + std::abs(p.c[5]), low = std::abs(p.c[1]) + std::abs(p.c[2]) + std::abs(p.c[3]);
+  if (high > kHighTerms * low && std::isfinite(least) && least > kLeastQ * std::max(1.0, end)) {
     for (int i = 0; i < 4; ++i) p.c[i] += q1 * once.c[i] + q2 * twice.c[i];
     p.c[4] = p.c[5] = 0;
   }
