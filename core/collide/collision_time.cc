@@ -12,7 +12,23 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Predictions aim this part of the tolerance early: chi is then above zero in spite of rounding.
 constexpr double kEarly = 0.5;
+// Least part of a quintic that its two highest terms are for a rational model to be defined.
+constexpr double kHighTerms = 1e-4;
+// Least part of the rational model's denominator at either end that it may fall to between them.
+constexpr double kLeastQ = 0.05;
 constexpr int kPolishes = 20;  // of the model's root: nothing is evaluated for them
+
+// The polynomial of degree 5 in x that has given values and two derivatives at 0 and at 1: its coefficients.
+struct Quintic {
+  double c[6];
+  Quintic(double f0, double d0, double dd0, double f1, double d1, double dd1) noexcept {
+    const double value = f1 - (f0 + d0 + 0.5 * dd0), rate = d1 - (d0 + dd0), bend = dd1 - dd0;
+    c[0] = f0, c[1] = d0, c[2] = 0.5 * dd0;
+    c[3] = 10 * value - 4 * rate + 0.5 * bend;
+    c[4] = -15 * value + 7 * rate - bend;
+    c[5] = 6 * value - 3 * rate + 0.5 * bend;
+  }
+};
 
 bool draws_nearer(const ChiJet& at) noexcept {
   return at.chi_dot < 0 || (at.chi_dot == 0 && at.chi_ddot < 0);
@@ -67,32 +83,42 @@ double CollisionSearch::step_from(const ChiJet& at) const noexcept {
   return options_.method == RootMethod::quadratic ? time_to_touch(at) : newton_time_to_touch(at);
 }
 
-// The root of the polynomial of degree 5 that has the jets of both ends of the bracket, beginning at eq. 21's step from
-// last_, which is one of them: eq. 20 with the terms that the other end adds. Where bodies turn, chi'' is not constant.
+// The root of what has the jets of both ends of the bracket, beginning at eq. 21's step from last_, which is one of
+// them: of a cubic over a quadratic, where that is positive between the ends, else of the polynomial of degree 5. Where
+// bodies turn, chi'' is not constant; where a normal turns fast, chi has a root or a pole nearby in the complex plane.
 double CollisionSearch::corrected(double step) const noexcept {
   if (options_.method != RootMethod::quadratic || !low_jet_.known || !high_jet_.known) return step;
   const bool from_low = last_ == low_;
   const ChiJet &at = last_jet_, &other = from_low ? high_jet_ : low_jet_;
   const double T = from_low ? high_ - low_ : low_ - high_;
   if (T == 0 || low_jet_.chi < 0 || high_jet_.chi > 0) return step;
-  // What eq. 20 from last_ misses at the other end, and the three terms that make up for it, in x = s / T.
-  const double value = other.chi - (at.chi + T * (at.chi_dot + 0.5 * T * at.chi_ddot));
-  const double rate = T * (other.chi_dot - (at.chi_dot + T * at.chi_ddot));
-  const double bend = T * T * (other.chi_ddot - at.chi_ddot);
-  const double c3 = 10 * value - 4 * rate + 0.5 * bend, c4 = -15 * value + 7 * rate - bend,
-               c5 = 6 * value - 3 * rate + 0.5 * bend;
-  const double c1 = T * at.chi_dot, c2 = 0.5 * T * T * at.chi_ddot, sign = from_low ? 1 : -1;
+  const double f = at.chi, df = T * at.chi_dot, ddf = T * T * at.chi_ddot, g = other.chi, dg = T * other.chi_dot,
+               ddg = T * T * other.chi_ddot;
+  Quintic p(f, df, ddf, g, dg, ddg);
+  // chi Q with Q = 1 + q1 x + q2 x^2 is a cubic if the two highest terms of its quintic vanish.
+  const Quintic once(0, f, 2 * df, g, g + dg, 2 * dg + ddg), twice(0, 0, 2 * f, g, 2 * g + dg, 2 * g + 4 * dg + ddg);
+  const double det = once.c[4] * twice.c[5] - once.c[5] * twice.c[4];
+  const double q1 = (twice.c[4] * p.c[5] - twice.c[5] * p.c[4]) / det,
+               q2 = (once.c[5] * p.c[4] - once.c[4] * p.c[5]) / det;
+  const double end = 1 + q1 + q2;
+  const double least = q2 > 0 && q1 < 0 && q1 > -2 * q2 ? 1 - 0.25 * q1 * q1 / q2 : std::min(1.0, end);  // on [0, 1]
+  const double high = std::abs(p.c[4]) + std::abs(p.c[5]), low = std::abs(p.c[1]) + std::abs(p.c[2]) + std::abs(p.c[3]);
+  if (high > kHighTerms * low && std::isfinite(least) && least > kLeastQ * std::max(1.0, end)) {
+    for (int i = 0; i < 4; ++i) p.c[i] += q1 * once.c[i] + q2 * twice.c[i];
+    p.c[4] = p.c[5] = 0;
+  }
+  const double sign = from_low ? 1 : -1;
   double x = step / T, apart = from_low ? 0 : 1, overlap = 1 - apart;
   for (int i = 0; i < kPolishes; ++i) {
     if (!(x > std::min(apart, overlap) && x < std::max(apart, overlap))) x = 0.5 * (apart + overlap);
-    const double p = at.chi + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))));
-    const double slope = c1 + x * (2 * c2 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)));
-    (p >= 0 ? apart : overlap) = x;
+    const double value = p.c[0] + x * (p.c[1] + x * (p.c[2] + x * (p.c[3] + x * (p.c[4] + x * p.c[5]))));
+    const double slope = p.c[1] + x * (2 * p.c[2] + x * (3 * p.c[3] + x * (4 * p.c[4] + x * 5 * p.c[5])));
+    (value >= 0 ? apart : overlap) = x;
     if (!(sign * slope < 0)) {
       x = 0.5 * (apart + overlap);
       continue;
     }
-    const double change = p / slope;
+    const double change = value / slope;
     x -= change;
     if (std::abs(change) < 1e-15 * std::abs(x)) break;
   }

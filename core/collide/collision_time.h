@@ -15,7 +15,7 @@ struct ChiJet {
 };
 
 enum class RootMethod : std::uint8_t {
-  quadratic,  // eq. 21, and as further terms of eq. 20 what the jet of the bracket's other end adds
+  quadratic,  // eq. 21, and what the jet of the bracket's other end adds to eq. 20
   newton,     // eq. 19
   regula_falsi,
   bisection

@@ -41,6 +41,7 @@ class ExtremalFeature {
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] int dim() const noexcept { return kind_ <= Kind::side ? 2 : (kind_ == Kind::point ? 0 : 1); }
   [[nodiscard]] const SmoothSurface* surface() const noexcept { return surface_; }
+  [[nodiscard]] const SurfacePoint& where() const noexcept { return where_; }  // parametric surfaces
 
   // Point, outward unit normal (dim 2), tangent (dim 1), distance to the surface along the normal, to first order.
   void evaluate() noexcept;

@@ -66,7 +66,7 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
 
 // Is a root that was found near a remembered one the pair's, whatever was remembered?
 bool ExtremalSearch::sure() const noexcept {
-  if (!convex_) return sure_within() || (!b_.cavity() && sure_folded());
+  if (!convex_) return b_.cavity() ? sure_in_hollow() : sure_within() || sure_folded();
   return root_.least && (root_.d - a_.radius() >= 0 || !a_.bounded() || shallow());
 }
 
@@ -74,10 +74,18 @@ bool ExtremalSearch::shallow() const noexcept {
   return a_.radius() - root_.d <= kShallow * std::min(smallest_size(a_.shape()), smallest_half_width(b_));
 }
 
+// Is there a proof for such a pair at all? Else Newton's steps from what is remembered would be in vain.
+bool ExtremalSearch::followed() const noexcept {
+  EllipsoidForm hollow;
+  if (!b_.cavity()) return true;
+  return b_.is_ellipsoid(hollow) && (a_.surface() == nullptr || a_.surface()->kind() != SmoothKind::spline);
+}
+
 bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
   if (side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) {
     return false;
   }
+  if (!followed()) return false;
   on_b_.place(side_b);
   if (a_.surface() != nullptr) {
     a_.set(0, Vec3::Zero(), on_a_);

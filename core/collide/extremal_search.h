@@ -41,10 +41,12 @@ class ExtremalSearch {
   // Newton's method, from feature to feature until one holds its root.
   bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept;
   bool start_at(const Start& start) noexcept;
+  [[nodiscard]] bool followed() const noexcept;
   [[nodiscard]] bool sure() const noexcept;
   [[nodiscard]] bool shallow() const noexcept;
   [[nodiscard]] bool sure_folded() const noexcept;
   [[nodiscard]] bool sure_within() const noexcept;
+  [[nodiscard]] bool sure_in_hollow() const noexcept;
   bool cold_plane() noexcept;
   bool cold_apart() noexcept;
   bool cold_overlap() noexcept;

@@ -164,11 +164,23 @@ bool ExtremalSearch::sure_within() const noexcept {
   return std::isfinite(ball) && ball + root_.d <= most;
 }
 
+// In an ellipsoid's hollow: A lies in an ellipsoid whose points are all at least d from the wall (or reach at most -d
+// beyond it), and which both A and that distance touch at A's point.
+bool ExtremalSearch::sure_in_hollow() const noexcept {
+  EllipsoidForm e;
+  if (!root_.opposed || !b_.is_ellipsoid(e) || !move_surface(e, root_.pb, root_.d)) return false;
+  const SmoothSurface* surface = a_.surface();
+  if (surface == nullptr) return a_.lies_in(e, feature_, root_.pa);
+  return surface->lies_in(a_.form_to_own(e), {a_.to_own(root_.pa), a_.turned_to_own(-root_.n), on_a_.where()});
+}
+
 // Not convex: the hulls are as far apart along the root's normal as the two points, which a plane between them proves.
 // Where they overlap, theirs is a lens no thicker than the root is deep, and no other place is deeper.
 bool ExtremalSearch::sure_folded() const noexcept {
   const Vec3& n = root_.n;
-  const Vec3 low = a_.surface() != nullptr ? on_a_.farthest(-n) : (a_.bounded() ? a_.support(-n) : root_.pa);
+  // A point of a convex surface with its normal is the farthest along that.
+  const bool known = !a_.bounded() || (a_.surface() != nullptr && a_.surface()->convex());
+  const Vec3 low = known ? root_.pa : (a_.surface() != nullptr ? on_a_.farthest(-n) : a_.support(-n));
   const double gap = n.dot(low - on_b_.farthest(n));
   if (gap < root_.d - kHulls * scale_) return false;
   if (!a_.bounded() || root_.d >= 0) return true;

@@ -110,6 +110,29 @@ double ExtremalSolid::ball_at(const Vec3& p, const Vec3& n) const noexcept {
   return radius;
 }
 
+bool ExtremalSolid::lies_in(const EllipsoidForm& e, std::int32_t feature, const Vec3& p) const noexcept {
+  if (shape_.kind == ShapeKind::sphere) return true;
+  const EllipsoidForm own = form_to_own(e);
+  if (shape_.kind == ShapeKind::cylinder) return cylinder_lies_in(own, feature, to_own(p));
+  if (feature >= core_.vertex_count) return false;
+  for (int i = 0; i < core_.vertex_count; ++i) {
+    if (i != feature && !(own.at(core_.vertices[i]) <= 1)) return false;
+  }
+  return true;
+}
+
+// The rim that touches, and the other one, whose best factor is not known.
+bool ExtremalSolid::cylinder_lies_in(const EllipsoidForm& e, std::int32_t rim, const Vec3& p_S) const noexcept {
+  CircleBound bound;
+  const double touching = touching_factor(e, p_S), least = least_factor(e), r2 = core_.radius * core_.radius;
+  if ((rim != kRimUp && rim != kRimDown) || !bound_circles(e, touching, bound)) return false;
+  const double other = rim == kRimUp ? -core_.half_length : core_.half_length;
+  if (bound.at(r2, other) <= 1) return true;
+  return std::any_of(std::begin(kOtherFactors), std::end(kOtherFactors), [&](double factor) {
+    return bound_circles(e, factor * least, bound) && bound.at(r2, other) <= 1;
+  });
+}
+
 std::int32_t ExtremalSolid::towards(const Vec3& d, double level) const noexcept {
   if (shape_.kind == ShapeKind::cylinder) {
     const Vec3 d_S = core_.R.transpose() * d;

@@ -20,6 +20,7 @@ class ExtremalSolid {
   [[nodiscard]] Vec3 centre() const noexcept { return centre_; }
   [[nodiscard]] Vec3 from_own(const Vec3& p_S) const noexcept { return core_.R * p_S + core_.p; }
   [[nodiscard]] Vec3 to_own(const Vec3& p) const noexcept { return core_.R.transpose() * (p - core_.p); }
+  [[nodiscard]] Vec3 turned_to_own(const Vec3& n) const noexcept { return core_.R.transpose() * n; }
   [[nodiscard]] Vec3 turned(const Vec3& n_S) const noexcept { return core_.R * n_S; }
   [[nodiscard]] int faces() const noexcept;  // half-space 1, cylinder's caps 2, polyhedron's
   [[nodiscard]] Vec3 face_normal(int face) const noexcept;
@@ -36,6 +37,10 @@ class ExtremalSolid {
   // Radius of a ball that holds the core and touches it at p, its farthest point along -n; infinity where none is
   // known.
   [[nodiscard]] double ball_at(const Vec3& p, const Vec3& n) const noexcept;
+  // Does all of the core lie in the ellipsoid e (work frame), which its feature touches from within at p? Not surfaces.
+  [[nodiscard]] bool lies_in(const EllipsoidForm& e, std::int32_t feature, const Vec3& p) const noexcept;
+  // The ellipsoid, seen from the solid's own frame.
+  [[nodiscard]] EllipsoidForm form_to_own(const EllipsoidForm& e) const noexcept { return e.seen_from(core_.R, core_.p); }
   // The feature that is farthest along d: vertices within `level` of the farthest make an edge or a face.
   [[nodiscard]] std::int32_t towards(const Vec3& d, double level) const noexcept;
   [[nodiscard]] bool valid(std::int32_t feature) const noexcept { return feature >= 0 && feature < features_; }
@@ -53,6 +58,7 @@ class ExtremalSolid {
   [[nodiscard]] std::int32_t towards_polyhedron(const Vec3& d, double level) const noexcept;
   [[nodiscard]] std::int32_t next_polyhedron(std::int32_t feature, const ExtremalRoot& root) const noexcept;
   [[nodiscard]] std::int32_t outside_face(int face, const Vec3& p_S) const noexcept;
+  [[nodiscard]] bool cylinder_lies_in(const EllipsoidForm& e, std::int32_t rim, const Vec3& p_S) const noexcept;
   [[nodiscard]] std::int32_t next_cylinder(std::int32_t feature, const ExtremalRoot& root) const noexcept;
 
   const Shape& shape_;

@@ -35,6 +35,15 @@ class Ellipsoid final : public ImplicitSurface {
   [[nodiscard]] double radius() const noexcept override { return radii_.maxCoeff(); }
   [[nodiscard]] double ball_inside(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.minCoeff()); }
   [[nodiscard]] double ball_around(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.maxCoeff()); }
+  [[nodiscard]] bool is_ellipsoid(EllipsoidForm& out) const noexcept override {
+    out.A = (grad_ / (2 * level_)).asDiagonal();
+    out.m.setZero();
+    return true;
+  }
+  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
+    EllipsoidForm own;
+    return is_ellipsoid(own) && holds_ellipsoid(e, own, at.p_S);
+  }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(radii_.cwiseProduct(w)); }
   [[nodiscard]] SolidMoments moments() const noexcept override {
@@ -77,6 +86,10 @@ class PatchedEllipsoid final : public ParametricSurface {
   [[nodiscard]] double radius() const noexcept override { return plain_.radius(); }
   [[nodiscard]] double ball_inside(const Vec3& p_S) const noexcept override { return plain_.ball_inside(p_S); }
   [[nodiscard]] double ball_around(const Vec3& p_S) const noexcept override { return plain_.ball_around(p_S); }
+  [[nodiscard]] bool is_ellipsoid(EllipsoidForm& out) const noexcept override { return plain_.is_ellipsoid(out); }
+  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
+    return plain_.lies_in(e, at);
+  }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept override { return plain_.bounds(X_WS); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(sphere_chart_of(w)); }

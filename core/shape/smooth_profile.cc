@@ -81,27 +81,31 @@ ProfileCurve profile_curve(const std::vector<Vec2>& control, bool closed) {
 Vec2 profile_support(const ProfileCurve& curve, double a, double b) noexcept {
   const Vec2 d(a, b);
   double best = -std::numeric_limits<double>::infinity();
-  Vec2 point = Vec2::Zero();
-  const auto look = [&](double t) {
-    const Vec2 x = curve.jet(t).x;
-    const double height = d.dot(x);
-    if (height <= best) return;
-    best = height;
-    point = x;
-  };
+  double at = 0, in_segment = 0;  // where: segment and the way in it
   for (std::size_t i = 0; i < curve.segments.size(); ++i) {
     const auto& c = curve.segments[i].c;
-    const auto t = static_cast<double>(i);
-    look(t);
-    look(t + 1);
+    const double h0 = d.dot(c[0]), r = d.dot(c[1]), q = d.dot(c[2]), h3 = d.dot(c[3]);
+    const double end = h0 + (r + (q + h3));
+    // No point of a segment is higher than the highest of Bernstein's coefficients.
+    const double third = h0 + r / 3, other = h0 + (2 * r + q) / 3;
+    if (std::max({h0, third, other, end}) <= best) continue;
+    const auto look = [&](double s) {
+      const double height = h0 + s * (r + s * (q + s * h3));
+      if (height <= best) return;
+      best = height;
+      at = static_cast<double>(i), in_segment = s;
+    };
+    look(0);
+    look(1);
+    if (std::max(third, other) <= best) continue;
     // c1 + 2 c2 s + 3 c3 s^2 = 0 along d, the root that loses no digits and its partner.
-    const double p = 3 * d.dot(c[3]), q = d.dot(c[2]), r = d.dot(c[1]), disc = q * q - p * r;
+    const double p = 3 * h3, disc = q * q - p * r;
     if (disc < 0) continue;
     const double w = -(q + std::copysign(std::sqrt(disc), q));
     for (const double s : {p != 0 ? w / p : -1, w != 0 ? r / w : -1})
-      if (s > 0 && s < 1) look(t + s);
+      if (s > 0 && s < 1) look(s);
   }
-  return point;
+  return curve.jet(at + in_segment).x;
 }
 
 SolidMoments profile_moments(const ProfileCurve& curve, double z0) noexcept {

@@ -38,6 +38,15 @@ class Quadric final : public ImplicitSurface {
   [[nodiscard]] double radius() const noexcept override { return radii_.maxCoeff(); }
   [[nodiscard]] double ball_inside(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.minCoeff()); }
   [[nodiscard]] double ball_around(const Vec3& p_S) const noexcept override { return ball(p_S, radii_.maxCoeff()); }
+  [[nodiscard]] bool is_ellipsoid(EllipsoidForm& out) const noexcept override {
+    out.A = hess_ / (2 * scale_);
+    out.m = m_;
+    return true;
+  }
+  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
+    EllipsoidForm own;
+    return is_ellipsoid(own) && holds_ellipsoid(e, own, at.p_S);
+  }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(m_ + root_ * w); }
   [[nodiscard]] SolidMoments moments() const noexcept override {

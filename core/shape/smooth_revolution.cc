@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "core/math/angle.h"
+#include "core/shape/profile_pieces.h"
 #include "core/shape/smooth_profile.h"
 #include "core/shape/smooth_shapes.h"
 
@@ -20,7 +21,8 @@ constexpr double kHalfAngle = 1.25;  // |w| at which a chart of a ring ends
 // What balls and rings share.
 class Revolution : public ParametricSurface {
  public:
-  Revolution(ProfileCurve curve, bool convex) : curve_(std::move(curve)), convex_(convex) {
+  Revolution(ProfileCurve curve, bool convex, bool closed)
+      : curve_(std::move(curve)), convex_(convex), pieces_(curve_, closed) {
     double lo = std::numeric_limits<double>::infinity(), hi = -lo;
     for (const double b : {-1.0, 1.0}) {
       const double z = profile_support(curve_, 0, b).y();
@@ -56,12 +58,18 @@ class Revolution : public ParametricSurface {
     return box;
   }
   [[nodiscard]] SolidMoments moments() const noexcept final { return moments_; }
+  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept final {
+    return pieces_.lie_in(e, at.p_S, on_profile(at.where));
+  }
 
  protected:
+  [[nodiscard]] virtual double on_profile(const SurfacePoint& where) const noexcept = 0;
+
   ProfileCurve curve_;
 
  private:
   bool convex_;
+  ProfilePieces pieces_;
   double middle_ = 0, radius_ = 0;
   SolidMoments moments_;
 };
@@ -90,7 +98,7 @@ PoleJet pole_jet(const ProfileCurve& curve, double t) noexcept {
 class Ball final : public Revolution {
  public:
   Ball(const std::vector<Vec2>& profile, ProfileCurve curve, bool convex)
-      : Revolution(std::move(curve), convex), from_top_(reversed(profile)) {
+      : Revolution(std::move(curve), convex, false), from_top_(reversed(profile)) {
     find_seeds();
   }
   // Chart 0 about the lower pole, 1 about the upper one. Below, (a, b) stand for (y, x), so that Su x Sv points out.
@@ -127,12 +135,16 @@ class Ball final : public Revolution {
   }
 
  private:
+  [[nodiscard]] double on_profile(const SurfacePoint& where) const noexcept override {
+    return where.chart == 0 ? where.uv.norm() : curve_.length() - where.uv.norm();
+  }
+
   ProfileCurve from_top_;
 };
 
 class Ring final : public Revolution {
  public:
-  explicit Ring(ProfileCurve curve) : Revolution(std::move(curve), false) { find_seeds(); }
+  explicit Ring(ProfileCurve curve) : Revolution(std::move(curve), false, true) { find_seeds(); }
   // Chart 0 about +x, 1 about -x; uv = (w, t).
   [[nodiscard]] PatchJet patch(const SurfacePoint& where) const noexcept override {
     TACTUS_ASSERT(where.chart == 0 || where.chart == 1);
@@ -167,6 +179,7 @@ class Ring final : public Revolution {
   }
 
  private:
+  [[nodiscard]] double on_profile(const SurfacePoint& where) const noexcept override { return where.uv.y(); }
   [[nodiscard]] double wrapped(double t) const noexcept {
     const double length = curve_.length();
     if (t >= 0 && t < length) return t;

@@ -132,6 +132,15 @@ class Superellipsoid final : public ImplicitSurface {
     return seed_at(p / std::sqrt(2 * implicit(p).F / scale_ + 1));
   }
   [[nodiscard]] SolidMoments moments() const noexcept override;
+  // The gauge's square is convex in the squares, so it lies above its tangent there: the superellipsoid in an ellipsoid
+  // that touches it where it is meant to, of which F's gradient tells the axes.
+  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
+    const NestedSum sums = nested_sum(at.p_S.cwiseProduct(inverse_).cwiseAbs2(), second_, first_);
+    const Vec3 weights(sums.G.ds * sums.R.ds, sums.G.ds * sums.R.dt, sums.G.dt);
+    EllipsoidForm around;
+    around.A = inverse_.cwiseAbs2().cwiseProduct(weights).asDiagonal();
+    return holds_ellipsoid(e, around, at.p_S);
+  }
 
  private:
   Vec3 radii_, inverse_;

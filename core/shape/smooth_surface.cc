@@ -52,6 +52,7 @@ class Cavity final : public SmoothSurface {
   [[nodiscard]] double radius() const noexcept override { return base_->radius(); }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept override { return base_->bounds(X_WS); }
   [[nodiscard]] double ball_outside(const Vec3& p_S) const noexcept override { return base_->ball_inside(p_S); }
+  [[nodiscard]] bool is_ellipsoid(EllipsoidForm& out) const noexcept override { return base_->is_ellipsoid(out); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return base_->topology(); }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return turned(base_->at(w)); }
   [[nodiscard]] SolidMoments moments() const noexcept override { return base_->moments(); }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/math/spatial.h"
+#include "core/shape/ellipsoid_form.h"
 #include "core/shape/shape.h"
 #include "core/shape/solid_moments.h"
 
@@ -91,6 +92,12 @@ class SmoothSurface {
     return std::numeric_limits<double>::infinity();
   }
   [[nodiscard]] virtual double ball_outside(const Vec3& /*p_S*/) const noexcept { return 0; }
+  // The ellipsoid that the surface is: of bowls, the hollow. False: none.
+  [[nodiscard]] virtual bool is_ellipsoid(EllipsoidForm& /*out*/) const noexcept { return false; }
+  // Does all of the surface lie in the ellipsoid e (in S), which it touches at `at` from within? False: not proved.
+  [[nodiscard]] virtual bool lies_in(const EllipsoidForm& /*e*/, const SurfaceSeed& /*at*/) const noexcept {
+    return false;
+  }
 
   // What loading, drawing and tests need; not for the tick.
   [[nodiscard]] virtual SmoothTopology topology() const noexcept = 0;

@@ -41,6 +41,13 @@ class Torus final : public ImplicitSurface {
     const double rho = std::sqrt(p_S.x() * p_S.x() + p_S.y() * p_S.y());
     return rho < ring_ ? rho * tube_ / (ring_ - rho) : std::numeric_limits<double>::infinity();
   }
+  // Its centre line lies as much deeper in e as the tube is thick.
+  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
+    EllipsoidForm deeper = e;
+    CircleBound bound;
+    return move_surface(deeper, at.p_S, tube_) &&
+           bound_circles(deeper, touching_factor(deeper, at.p_S - tube_ * at.n_S), bound);
+  }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::torus; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {
     double su, cu, sv, cv;

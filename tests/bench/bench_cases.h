@@ -7,6 +7,7 @@
 
 #include "server/sim/step_clock.h"
 #include "tests/bench/engine.h"
+#include "tests/bench/machine_line.h"
 
 namespace tactus::bench {
 
@@ -39,8 +40,6 @@ std::vector<BottomRow> bottom_scaling(bool quick);
 
 // Least squares of log y over log x.
 double growth_exponent(const std::vector<std::pair<double, double>>& xy);
-// What was measured where: compiler, flags, processor, kernel, commit.
-std::string machine_line();
 std::string csv_text(const std::vector<Row>& rows, const std::vector<BottomRow>& bottom);
 // A table for people: each case's engines side by side, and ours against the best peer.
 std::string table_text(const std::vector<Row>& rows, const std::vector<BottomRow>& bottom);

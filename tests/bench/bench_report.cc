@@ -1,9 +1,5 @@
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <map>
 
 #include "tests/bench/bench_cases.h"
@@ -16,13 +12,6 @@ std::string format(const char* pattern, Values... values) {
   char text[400];
   std::snprintf(text, sizeof text, pattern, values...);
   return text;
-}
-
-std::string processor() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  return "unknown processor";
 }
 
 // (n, median us) of the piles of one engine.
@@ -52,23 +41,6 @@ std::string bottom_text(const std::vector<BottomRow>& bottom, const char* prefix
 }
 
 }  // namespace
-
-std::string machine_line() {
-  utsname u{};
-  uname(&u);
-  const char* commit = std::getenv("TACTUS_COMMIT");
-  const char* date = std::getenv("TACTUS_DATE");
-  std::string peers;
-#ifdef TACTUS_HAS_BULLET
-  peers += "; Bullet " TACTUS_BULLET_VERSION " double";
-#endif
-#ifdef TACTUS_HAS_ODE
-  peers += "; ODE " TACTUS_ODE_VERSION " double";
-#endif
-  return std::string("compiler ") + TACTUS_COMPILER + "; flags " + TACTUS_FLAGS + "; processor " + processor() +
-         "; kernel " + u.release + "; commit " + (commit ? commit : "unknown") +
-         (date ? std::string("; date ") + date : "") + peers;
-}
 
 std::string csv_text(const std::vector<Row>& rows, const std::vector<BottomRow>& bottom) {
   std::string out = "# " + machine_line() +

@@ -15,6 +15,7 @@
 #include "core/collide/extremal_points.h"
 #include "core/shape/convex_hull.h"
 #include "core/shape/smooth_shapes.h"
+#include "tests/bench/machine_line.h"
 #include "tests/support/random.h"
 #include "tests/support/smooth_surfaces.h"
 
@@ -174,11 +175,9 @@ int main(int argc, char** argv) {
   const std::string only = argc > 3 ? argv[3] : "";
   const Shapes shapes;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  const char* commit = std::getenv("TACTUS_COMMIT");
   double load[1] = {0};
   getloadavg(load, 1);
-  std::printf("# compiler %s; flags -O3 -ffp-contract=off; commit %s; load average %.1f\n", __VERSION__,
-              commit != nullptr ? commit : "unknown", load[0]);
+  std::printf("# %s; load average %.1f\n", bench::machine_line().c_str(), load[0]);
   std::printf("pair,what,calls,median_us,mean_us,least_us,mean_steps,solved,fallbacks,ill_conditioned,hits\n");
   for (const Named& first : shapes.smooth) {
     const SmoothSurface& surface = *first.shape.smooth;

@@ -92,6 +92,9 @@ std::optional<Jet> turning_edges(Random& random, double h) {
 std::optional<Jet> nearly_parallel_edges(Random& random, double h) {
   return edges(random, h, 0.03, 0.3, false);
 }
+std::optional<Jet> narrow_edges(Random& random, double h) {
+  return edges(random, h, 1e-3, 0.03, false);
+}
 std::optional<Jet> nearly_parallel_edges_volume(Random& random, double h) {
   return edges(random, h, 0.03, 0.3, true);
 }
@@ -175,7 +178,7 @@ TEST_CASE("Baraff 1990, section 8: four methods for the time of a collision") {
     Make make;
     std::uint32_t most;  // evaluations of eq. 21 that are allowed
   };
-  constexpr std::array<Class, 8> kClasses{
+  constexpr std::array<Class, 9> kClasses{
       {{"vertex and face, not turning", falling_vertex, 1},
        {"vertex and face, turning", turning_vertex, 3},
        {"two edges, turning", turning_edges, 3},
@@ -183,7 +186,8 @@ TEST_CASE("Baraff 1990, section 8: four methods for the time of a collision") {
        {"two edges, sine below 0.3, times the sine", nearly_parallel_edges_volume, 3},
        {"two balls beside their centres, turning", turning_balls, 5},
        {"two ellipsoids, turning", turning_ellipsoids, 5},
-       {"ellipsoid and plane, turning", ellipsoid_and_plane, 5}}};
+       {"ellipsoid and plane, turning", ellipsoid_and_plane, 5},
+       {"two edges, sine below 0.03", narrow_edges, 5}}};
   auto csv = test::open_csv("collision_time.csv", "pair,step_s,method,evaluations_mean,evaluations_max,error_max_s");
   Random random(10);
   for (const Class& c : kClasses) {

@@ -8,6 +8,7 @@
 
 #include "core/collide/extremal_points.h"
 #include "core/dynamics/state_bytes.h"
+#include "core/shape/convex_hull.h"
 #include "core/shape/smooth_shapes.h"
 #include "tests/support/alloc_guard.h"
 #include "tests/support/random.h"
@@ -38,6 +39,45 @@ struct Surfaces {
 
  private:
   test::OwnedShapes owned_;
+};
+
+// Bodies of every kind, and how often they are followed at least.
+struct InBowl {
+  InBowl() {
+    std::string error;
+    const Mat3 R = Quat(0.5, 0.1, -0.7, 0.5).normalized().toRotationMatrix();
+    bowls = {owned_.add(make_cavity(make_ellipsoid({0.5, 0.45, 0.4}))),
+             owned_.add(make_cavity(make_quadric(test::quadric_of({0.45, 0.5, 0.4}, R, {0.02, 0, -0.05}, 1), error)))};
+    std::vector<Vec2> egg = test::egg_profile(), pear = test::pear_profile(), ring = test::ring_profile();
+    for (Vec2& x : egg) x *= 0.4;
+    for (Vec2& x : pear) x *= 0.4;
+    for (Vec2& x : ring) x *= 0.4;
+    Random rng(5);
+    std::vector<Vec3> cloud;
+    for (int i = 0; i < 20; ++i) cloud.push_back(rng.direction().cwiseProduct(Vec3(0.2, 0.15, 0.1)));
+    if (!build_convex_hull(cloud, 64, hull_, error)) hull_ = {};
+    all = {{make_capsule(0.05, 0.1), 0.9},
+           {make_box({0.15, 0.1, 0.05}), 0.9},
+           {make_cylinder(0.1, 0.1), 0.9},
+           {make_convex(&hull_), 0.9},
+           {owned_.add(make_ellipsoid({0.2, 0.15, 0.02})), 0.9},
+           {owned_.add(make_patched_ellipsoid({0.15, 0.1, 0.12})), 0.9},
+           {owned_.add(make_superellipsoid({0.15, 0.1, 0.12}, 0.7, 0.8)), 0.9},
+           {owned_.add(make_revolution(egg, error)), 0.8},
+           {owned_.add(make_revolution(pear, error)), 0.9},
+           {owned_.add(make_revolution(ring, error)), 0.9},
+           {owned_.add(make_torus(0.15, 0.05)), 0.9}};
+  }
+  struct Body {
+    Shape shape;
+    double least;
+  };
+  std::vector<Shape> bowls;
+  std::vector<Body> all;
+
+ private:
+  test::OwnedShapes owned_;
+  ConvexHull hull_;
 };
 
 struct Followed {
@@ -112,6 +152,23 @@ TEST_CASE("extremal points, not convex: in a bowl and in a torus' hole a body is
   CHECK(eggs.hits > 0.99 * eggs.calls);
   CHECK(boxes.calls > 3000);
   CHECK(boxes.hits > 0.5 * boxes.calls);
+}
+
+// Bodies of every kind that no ball holds: what proves their place is an ellipsoid within the wall.
+TEST_CASE("extremal points, not convex: in a bowl bodies of every kind are followed, and have the nearest place") {
+  const InBowl bodies;
+  Random rng(46);
+  int index = 0;
+  for (const auto& [body, least] : bodies.all) {
+    ++index;
+    for (const Shape& bowl : bodies.bowls) {
+      Tally tally;
+      for (int i = 0; i < 20; ++i) follow(bowl, body, i % 2 == 0 ? 2e-3 : -5e-4, 0.08, rng, tally);
+      INFO("body " << index);
+      CHECK(tally.calls > 1500);
+      CHECK(tally.hits > least * tally.calls);
+    }
+  }
 }
 
 TEST_CASE("extremal points, not convex: on a floor and on a box that is wider than it a body is followed") {

@@ -1,0 +1,71 @@
+#include "core/shape/ellipsoid_form.h"
+
+#include <Eigen/LU>
+#include <cmath>
+
+namespace tactus {
+
+namespace {
+
+// Of a matrix' trace: what it must be positive by.
+constexpr double kDefinite = 1e-9;
+
+}  // namespace
+
+bool positive_definite(const Mat3& A) noexcept {
+  const double shift = kDefinite * A.trace(), a = A(0, 0) - shift, b = A(1, 1) - shift, c = A(2, 2) - shift;
+  const double minor = a * b - A(0, 1) * A(0, 1);
+  return a > 0 && minor > 0 &&
+         minor * c - a * A(1, 2) * A(1, 2) - b * A(0, 2) * A(0, 2) + 2 * A(0, 1) * A(0, 2) * A(1, 2) > 0;
+}
+
+// Points x at least d from the outside of e: y^T A y <= 1 wherever |y - x| <= d, for which it is enough (and for each x
+// with its own best t needed) that y^T A y - 1 <= (|y - x|^2 - d^2) / t for all y; the largest of the difference is
+// x^T A (I - t A)^-1 x - 1 + d^2 / t. With t = d / |A p| it is zero where p went.
+bool move_surface(EllipsoidForm& e, const Vec3& p, double d) noexcept {
+  const Vec3 g = e.A * (p - e.m);
+  const double slope = std::sqrt(g.squaredNorm());
+  if (d < 0) {  // what is moved by -d lies in the outer parallel body
+    e.m -= (d / slope) * g;
+    return true;
+  }
+  const double t = d / slope, level = 1 - slope * d;
+  const Mat3 rest = Mat3::Identity() - t * e.A;
+  if (!(level > 0) || !positive_definite(rest)) return false;
+  const Mat3 product = e.A * rest.inverse();
+  e.A = (0.5 / level) * (product + product.transpose());
+  return true;
+}
+
+// e - 1 <= mu (inner - 1) everywhere, if mu A_inner - A >= 0 and both sides have one value and gradient at p.
+bool holds_ellipsoid(const EllipsoidForm& e, const EllipsoidForm& inner, const Vec3& p) noexcept {
+  const Vec3 outside = e.A * (p - e.m), inside = inner.A * (p - inner.m);
+  return positive_definite(outside.dot(inside) / inside.squaredNorm() * inner.A - e.A);
+}
+
+double touching_factor(const EllipsoidForm& e, const Vec3& p) noexcept {
+  const Vec3 slope = e.A * (p - e.m);
+  return (slope.x() * p.x() + slope.y() * p.y()) / (p.x() * p.x() + p.y() * p.y());
+}
+
+double least_factor(const EllipsoidForm& e) noexcept {
+  const double half = 0.5 * (e.A(0, 0) - e.A(1, 1));
+  return 0.5 * (e.A(0, 0) + e.A(1, 1)) + std::sqrt(half * half + e.A(0, 1) * e.A(0, 1));
+}
+
+bool bound_circles(const EllipsoidForm& e, double mu, CircleBound& out) noexcept {
+  out.mu = mu;
+  const double a = mu - e.A(0, 0), b = -e.A(0, 1), c = mu - e.A(1, 1), det = a * c - b * b;
+  if (!(a > 0 && det > kDefinite * mu * mu)) return false;
+  // c - m = z k - m; g = z g1 - g0.
+  const Vec3 at_m = e.A * e.m;
+  const double g0x = at_m.x(), g0y = at_m.y(), g1x = e.A(0, 2), g1y = e.A(1, 2), s = 1 / det;
+  const double h1x = s * (c * g1x - b * g1y), h1y = s * (a * g1y - b * g1x);
+  const double h0x = s * (c * g0x - b * g0y), h0y = s * (a * g0y - b * g0x);
+  out.q2 = e.A(2, 2) + g1x * h1x + g1y * h1y;
+  out.q1 = -2 * (at_m.z() + g0x * h1x + g0y * h1y);
+  out.q0 = e.m.dot(at_m) + g0x * h0x + g0y * h0y;
+  return true;
+}
+
+}  // namespace tactus

@@ -1,0 +1,111 @@
+#include "core/shape/profile_pieces.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tactus {
+
+namespace {
+
+using Powers = std::array<double, 7>;
+
+double choose(int n, int k) {
+  double out = 1;
+  for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
+  return out;
+}
+
+// Coefficients over [0, 1] of a polynomial of degree 6 at least.
+std::array<double, 8> bernstein(const Powers& a) {
+  std::array<double, 8> out{};
+  for (int i = 0; i <= 6; ++i)
+    for (int k = 0; k <= i; ++k)
+      out[static_cast<std::size_t>(i)] += choose(i, k) / choose(6, k) * a[static_cast<std::size_t>(k)];
+  out[7] = out[6];
+  return out;
+}
+
+Powers product(const std::array<double, 4>& p, const std::array<double, 4>& q) {
+  Powers out{};
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t k = 0; k < 4; ++k) out[i + k] += p[i] * q[k];
+  return out;
+}
+
+std::array<double, 5> second_differences(const std::array<double, 8>& b) {
+  std::array<double, 5> out{};
+  for (std::size_t i = 0; i < 5; ++i) out[i] = b[i + 2] - 2 * b[i + 1] + b[i];
+  return out;
+}
+
+}  // namespace
+
+ProfilePieces::ProfilePieces(const ProfileCurve& curve, bool closed) : closed_(closed) {
+  const double h = 1.0 / kParts;
+  for (const ProfileCurve::Segment& segment : curve.segments) {
+    for (int i = 0; i < kParts; ++i) {
+      const double t = i * h;
+      const auto& c = segment.c;  // c(t + h s) in powers of s
+      const Vec2 x0 = c[0] + t * (c[1] + t * (c[2] + t * c[3])), x1 = h * (c[1] + t * (2 * c[2] + 3 * t * c[3])),
+                 x2 = h * h * (c[2] + 3 * t * c[3]), x3 = h * h * h * c[3];
+      const std::array<double, 4> rho{x0.x(), x1.x(), x2.x(), x3.x()}, z{x0.y(), x1.y(), x2.y(), x3.y()};
+      Piece piece{};
+      piece.r2 = bernstein(product(rho, rho));
+      piece.z2 = bernstein(product(z, z));
+      piece.z = bernstein(product(z, {1, 0, 0, 0}));
+      piece.ddr2 = second_differences(piece.r2);
+      piece.ddz2 = second_differences(piece.z2);
+      piece.ddz = second_differences(piece.z);
+      piece.most_r2 = *std::max_element(piece.r2.begin(), piece.r2.end());
+      piece.least_z = *std::min_element(piece.z.begin(), piece.z.end());
+      piece.most_z = *std::max_element(piece.z.begin(), piece.z.end());
+      pieces_.push_back(piece);
+    }
+  }
+}
+
+bool ProfilePieces::below(const Piece& piece, const CircleBound& bound) noexcept {
+  // Convex in z and growing with r^2.
+  if (std::max(bound.at(piece.most_r2, piece.least_z), bound.at(piece.most_r2, piece.most_z)) <= 1) return true;
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < 8; ++i)
+    most = std::max(most, bound.mu * piece.r2[i] + bound.q2 * piece.z2[i] + bound.q1 * piece.z[i]);
+  return most + bound.q0 <= 1;
+}
+
+bool ProfilePieces::concave(const Piece& piece, const CircleBound& bound) noexcept {
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < 5; ++i)
+    most = std::max(most, bound.mu * piece.ddr2[i] + bound.q2 * piece.ddz2[i] + bound.q1 * piece.ddz[i]);
+  return most <= 0;
+}
+
+bool ProfilePieces::lie_in(const EllipsoidForm& e, const Vec3& p, double t) const noexcept {
+  const auto n = static_cast<int>(pieces_.size());
+  const int at = std::clamp(static_cast<int>(t * kParts), 0, n - 1);
+  CircleBound touching, others[std::size(kOtherFactors)];
+  if (!bound_circles(e, touching_factor(e, p), touching)) return false;
+  if (!concave(pieces_[static_cast<std::size_t>(at)], touching)) return false;
+  int count = 0;  // of the other bounds, made when they are needed
+  const auto below_any = [&](const Piece& piece) {
+    if (below(piece, touching)) return true;
+    if (count == 0) {
+      const double least = least_factor(e);
+      for (const double factor : kOtherFactors) count += bound_circles(e, factor * least, others[count]) ? 1 : 0;
+    }
+    return std::any_of(others, others + count, [&](const CircleBound& bound) { return below(piece, bound); });
+  };
+  const auto known = [&](int step, int pieces) {
+    bool linked = true;
+    for (int i = 1; i <= pieces; ++i) {
+      const Piece& piece = pieces_[static_cast<std::size_t>((at + step * i + n) % n)];
+      linked = linked && concave(piece, touching);
+      if (!linked && !below_any(piece)) return false;
+    }
+    return true;
+  };
+  const int ahead = closed_ ? n / 2 : n - 1 - at;
+  return known(1, ahead) && known(-1, n - 1 - ahead);
+}
+
+}  // namespace tactus

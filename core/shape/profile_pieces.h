@@ -1,0 +1,38 @@
+// A profile in pieces, whose (rho^2, z^2, z) are known as polynomials in Bernstein's form: a bound that is their linear
+// function lies below its largest coefficient on each.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "core/shape/ellipsoid_form.h"
+#include "core/shape/smooth_profile.h"
+
+namespace tactus {
+
+class ProfilePieces {
+ public:
+  ProfilePieces() = default;
+  ProfilePieces(const ProfileCurve& curve, bool closed);
+
+  // Do all circles that the curve makes about z lie in e, which p, on the circle at t, touches from within? There what
+  // bounds e is 1 and level; on the pieces about t it must be concave, on all others some bound below 1.
+  [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec3& p, double t) const noexcept;
+
+ private:
+  static constexpr int kParts = 4;       // of a segment
+  using Values = std::array<double, 8>;  // degree 6, padded
+  using Second = std::array<double, 5>;  // of their second derivatives, times a positive factor
+  struct Piece {
+    double most_r2, least_z, most_z;  // the box around it
+    Values r2, z2, z;
+    Second ddr2, ddz2, ddz;
+  };
+  [[nodiscard]] static bool below(const Piece& piece, const CircleBound& bound) noexcept;
+  [[nodiscard]] static bool concave(const Piece& piece, const CircleBound& bound) noexcept;
+
+  std::vector<Piece> pieces_;
+  bool closed_ = false;
+};
+
+}  // namespace tactus
