@@ -4,14 +4,16 @@
 #include <cmath>
 #include <limits>
 
+#include "core/math/lanes.h"
+
 namespace tactus {
 
 namespace {
 
 constexpr double kProximal = 1e-5;  // D over a contact's own mobility
 // A guess that is this far off changes sides in many contacts at once, where a small D gets nowhere and is raised in
-// the end: D begins softer and comes down.
-constexpr double kFarOff = 1e-3, kProximalFarOff = 1e-2;
+// the end: D begins softer (NewtonPace::far_off) and comes down.
+constexpr double kFarOff = 1e-3;
 // Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
 // what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
 // below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
@@ -26,8 +28,8 @@ constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
 constexpr int kNewtonSteps = 30;
 constexpr double kLower = 0.5;  // a round that succeeds lets D come so much nearer to where it failed
 constexpr int kBoundRounds = 12;
-constexpr double kBoundsKept = 1e-6;  // change of impulses by a round, relative, that ends them
-constexpr double kEquation = 1e-13;   // |R| over the impulses' size at which u is found
+constexpr std::uint32_t kGroupsOfRow = 2;  // room for pairs of bodies; without it the matrix is added up anew each time
+constexpr double kEquation = 1e-13;        // |R| over the impulses' size at which u is found
 
 // The same with friction bounded by `limit`, whatever p_n is: symmetric.
 Vec3 bounded_law(const ProblemContact& contact, const Vec3& x, double limit, double inv_D, Mat3* G) noexcept {
@@ -88,18 +90,45 @@ std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSid
 
 }  // namespace
 
-// A free body's Y column by column: what is done with it is done in pairs.
+// A free body's Y column by column.
 struct ContactNewton::Columns {
-  Columns() = default;
+  using Six = Lanes<6>;
   explicit Columns(const double* Y) noexcept {
-    for (int i = 0; i < 6; ++i) {
-      for (int k = 0; k < 3; ++k) of[k][i] = Y[3 * i + k];
+    for (int k = 0; k < 3; ++k) {
+      double of[6];
+      for (int i = 0; i < 6; ++i) of[i] = Y[3 * i + k];
+      column[k] = Six::load(of);
     }
   }
-  void combine(double c0, double c1, double c2, double* out) const noexcept {
-    for (int i = 0; i < 6; ++i) out[i] = of[0][i] * c0 + of[1][i] * c1 + of[2][i] * c2;
+  // Y G; no friction changes p_n.
+  Columns(const Columns& Y, const Mat3& G) noexcept {
+    const auto combine = [&](const Six& a, double x, const Six& b, double y) {
+      Six out = a;
+      out.scale(x);
+      out.add(b, y);
+      return out;
+    };
+    column[0] = combine(Y.column[0], G(0, 0), Y.column[1], G(1, 0));
+    column[0].add(Y.column[2], G(2, 0));
+    column[1] = combine(Y.column[1], G(1, 1), Y.column[2], G(2, 1));
+    column[2] = combine(Y.column[1], G(1, 2), Y.column[2], G(2, 2));
   }
-  alignas(16) double of[3][6];
+  // out, six columns of six: += (this)(Z)^T, Z row by row.
+  void add_to(double* out, const double* Z) const noexcept {
+    for (int j = 0; j < 6; ++j) {
+      Six sum = Six::load(out + 6 * j);
+      for (int k = 0; k < 3; ++k) sum.add(column[k], Z[3 * j + k]);
+      sum.store(out + 6 * j);
+    }
+  }
+  void store_rows(double* rows) const noexcept {
+    for (int k = 0; k < 3; ++k) {
+      double of[6];
+      column[k].store(of);
+      for (int i = 0; i < 6; ++i) rows[3 * i + k] = of[i];
+    }
+  }
+  Six column[3];
 };
 
 ContactNewton::ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max, std::uint32_t rows_max)
@@ -110,7 +139,11 @@ ContactNewton::ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max,
       step_(half_max),
       residual_(half_max),
       first_(half_max),
-      row_of_block_(half_max + 1) {}
+      part_(half_max),
+      row_of_block_(half_max + 1),
+      groups_(kGroupsOfRow * rows_max),
+      sums_(groups_.size()),
+      changed_(half_max) {}
 
 bool ContactNewton::shape(const ContactProblem& problem, const ContactIslands& islands,
                           const ContactIsland& island) noexcept {
@@ -118,6 +151,7 @@ bool ContactNewton::shape(const ContactProblem& problem, const ContactIslands& i
   for (const std::uint32_t b : island.blocks) {
     row_of_block_[b] = rows_;
     std::fill_n(first_.begin() + rows_, problem.block(b).size, rows_);
+    std::fill_n(part_.begin() + rows_, problem.block(b).size, rows_);
     rows_ += problem.block(b).size;
   }
   for (const std::uint32_t i : island.contacts) {
@@ -132,7 +166,32 @@ bool ContactNewton::shape(const ContactProblem& problem, const ContactIslands& i
   look_work_ = kLookWork * island.contacts.size();
   factor_work_ = kBlockWork * island.contacts.size();
   for (std::uint32_t i = 0; i < rows_; ++i) factor_work_ += std::uint64_t{i - first_[i]} * (i - first_[i]);
-  return H_.shape(rows_, first_.data());
+  list_groups(problem, island);
+  factored_ = false;
+  return H_.shape(rows_, first_.data(), part_.data());
+}
+
+void ContactNewton::list_groups(const ContactProblem& problem, const ContactIsland& island) noexcept {
+  group_count_ = 0;
+  grouped_ = false;
+  for (std::uint32_t k = 0; k < island.contacts.size(); ++k) {
+    const ProblemContact& contact = problem.contact(island.contacts[k]);
+    if (contact.rows != 3 || !is_of_free_bodies(contact)) return;
+    Group next{k, k + 1, kNone, kNone, 0, 1};
+    std::uint32_t row[2];
+    for (int a = 0; a < 2; ++a) row[a] = contact.side[a].block == kNone ? kNone : row_of_block_[contact.side[a].block];
+    // Of one alone: the later.
+    if (row[0] != kNone && (row[1] == kNone || row[0] > row[1])) next.early_side = 1, next.late_side = 0;
+    next.early = row[next.early_side], next.late = row[next.late_side];
+    Group* const last = group_count_ > 0 ? &groups_[group_count_ - 1] : nullptr;
+    if (last != nullptr && last->early == next.early && last->late == next.late && last->late_side == next.late_side) {
+      ++last->end;
+    } else {
+      if (group_count_ == groups_.size()) return;
+      groups_[group_count_++] = next;
+    }
+  }
+  grouped_ = true;
 }
 
 void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noexcept {
@@ -145,6 +204,7 @@ void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noex
     local.limit = -1;
     const double size = contact.mobility;
     local.D = proximal * size;
+    local.inv_D = local.D > 0 ? 1 / local.D : 0;
   }
 }
 
@@ -169,7 +229,9 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
     }
     return {std::clamp(x, contact.lo, contact.hi), 0, 0};
   }
-  const double inv_D = 1 / local.D;
+  const double inv_D = local.inv_D;
+  // Most contacts are open, and have no friction either.
+  if (!(local.r[0] - inv_D * c[0] > 0) && !(local.limit > 0) && contact.law != ContactLaw::bounded) return Vec3::Zero();
   const Vec3 x = local.r - inv_D * c;
   if (local.limit >= 0 && (contact.law == ContactLaw::sliding || contact.law == ContactLaw::stopping)) {
     if (slopes != nullptr) slopes->pushes = true;
@@ -212,6 +274,7 @@ double ContactNewton::find_residual(const Context& s) noexcept {
     Local& local = local_[k];
     local.p = evaluate(s, local, local.c, contact, &local.slopes);
     const std::uint32_t n = contact.rows;
+    if (local.p[0] == 0 && local.p[1] == 0 && local.p[2] == 0) continue;
     for (const ProblemSide& side : contact.side) {
       if (side.block == kNone) continue;
       if (n == 3 && is_whole(side)) {
@@ -232,52 +295,68 @@ double ContactNewton::find_residual(const Context& s) noexcept {
   return sum;
 }
 
-// H += Y_a G Y_b^T for the free bodies of a contact.
-void ContactNewton::add_free_bodies(const ProblemContact& contact, const Mat3& G) noexcept {
-  Columns y[2], yg[2];
-  for (int a = 0; a < 2; ++a) {
-    if (contact.side[a].block == kNone) continue;
-    y[a] = Columns(contact.side[a].Y);
-    for (int i = 0; i < 6; ++i) {  // no friction changes p_n
-      yg[a].of[0][i] = y[a].of[0][i] * G(0, 0) + (y[a].of[1][i] * G(1, 0) + y[a].of[2][i] * G(2, 0));
-      yg[a].of[1][i] = y[a].of[1][i] * G(1, 1) + y[a].of[2][i] * G(2, 1);
-      yg[a].of[2][i] = y[a].of[1][i] * G(1, 2) + y[a].of[2][i] * G(2, 2);
-    }
+// sum Y G Y^T of a pair's contacts. False: none of them has changed.
+bool ContactNewton::sum_group(const Context& s, const Group& group, Sums& sums) noexcept {
+  bool changed = !factored_;
+  for (std::uint32_t k = group.first; k < group.end; ++k) {
+    Local& local = local_[k];
+    if (local.slopes.pushes == local.used.pushes && (!local.used.pushes || local.slopes.G == local.used.G)) continue;
+    changed = true;
   }
-  for (int a = 0; a < 2; ++a) {
-    if (contact.side[a].block == kNone) continue;
-    const std::uint32_t row = row_of_block_[contact.side[a].block];
-    for (int b = 0; b < 2; ++b) {
-      if (contact.side[b].block != kNone) add_whole_block(row, row_of_block_[contact.side[b].block], yg[a], y[b]);
-    }
+  if (!changed) return false;
+  sums = {};
+  for (std::uint32_t k = group.first; k < group.end; ++k) {
+    Local& local = local_[k];
+    local.used = local.slopes;
+    if (!local.used.pushes) continue;
+    const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
+    const double* const Y_late = contact.side[group.late_side].Y;
+    const Columns late(Y_late), late_G(late, local.used.G);
+    late_G.add_to(sums.late, Y_late);
+    if (group.early == kNone) continue;
+    const double* const Y_early = contact.side[group.early_side].Y;
+    const Columns early(Y_early), early_G(early, local.used.G);
+    early_G.add_to(sums.early, Y_early);
+    late_G.add_to(sums.below, Y_early);
+    double rows[18];
+    early_G.store_rows(rows);
+    late.add_to(sums.above, rows);
   }
+  return true;
 }
 
-// Six rows of six: columns of a lower block, rows of an upper one follow each other in memory.
-void ContactNewton::add_whole_block(std::uint32_t row, std::uint32_t column, const Columns& yg,
-                                    const Columns& z) noexcept {
-  double h[6];
-  if (row < column) {
-    for (std::uint32_t j = 0; j < 6; ++j) {
-      yg.combine(z.of[0][j], z.of[1][j], z.of[2][j], h);
-      double* const upper = H_.upper(column + j) + row;
-      for (std::uint32_t i = 0; i < 6; ++i) upper[i] += h[i];
-    }
-    return;
+// H = 1 + sum Y G Y^T: the rows of bodies at whose contacts G is another one. Gives the first of them.
+std::uint32_t ContactNewton::assemble(const Context& s) noexcept {
+  std::fill_n(changed_.begin(), rows_, factored_ ? std::uint8_t{0} : std::uint8_t{1});
+  for (std::uint32_t g = 0; g < group_count_; ++g) {
+    if (!sum_group(s, groups_[g], sums_[g])) continue;
+    changed_[groups_[g].late] = 1;
+    if (groups_[g].early != kNone) changed_[groups_[g].early] = 1;
   }
-  for (std::uint32_t i = 0; i < 6; ++i) {
-    z.combine(yg.of[0][i], yg.of[1][i], yg.of[2][i], h);
-    double* const lower = H_.lower(row + i) + column;
-    if (row > column) {
-      for (std::uint32_t j = 0; j < 6; ++j) lower[j] += h[j];
-      continue;
-    }
-    for (std::uint32_t j = 0; j <= i; ++j) lower[j] += h[j];
-    for (std::uint32_t j = i + 1; j < 6; ++j) H_.upper(row + j)[row + i] += h[j];
+  std::uint32_t least = rows_;
+  for (const std::uint32_t b : s.island.blocks) {
+    const std::uint32_t row = row_of_block_[b];
+    if (changed_[row] == 0) continue;
+    least = std::min(least, row);
+    H_.clear_panel(row);
+    for (std::uint32_t i = 0; i < 6; ++i) H_.lower(row, row)[7 * i] = 1;
   }
+  const auto add = [](const double* from, double* to) {
+    for (int i = 0; i < 36; ++i) to[i] += from[i];
+  };
+  for (std::uint32_t g = 0; g < group_count_; ++g) {
+    const Group& group = groups_[g];
+    if (group.early != kNone && changed_[group.early] != 0) add(sums_[g].early, H_.lower(group.early, group.early));
+    if (changed_[group.late] == 0) continue;
+    add(sums_[g].late, H_.lower(group.late, group.late));
+    if (group.early == kNone) continue;
+    add(sums_[g].below, H_.lower(group.late, group.early));
+    add(sums_[g].above, H_.upper(group.late, group.early));
+  }
+  return least;
 }
 
-// The same for any two sides, the part that is stored.
+// H += Y_a G Y_b^T of any two sides of a contact.
 void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b,
                               const Mat3& G) noexcept {
   const std::uint32_t n = contact.rows;
@@ -290,12 +369,25 @@ void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& 
       g2 = y[1] * G(1, 2) + y[2] * G(2, 2);
     }
     const std::uint32_t row = local_row(row_of_block_, a, i);
-    double* const lower = H_.lower(row);
     for (std::uint32_t j = 0; j < b.size; ++j) {
       const std::uint32_t column = local_row(row_of_block_, b, j);
       const double* const z = b.Y + std::size_t{n} * j;
       const double h = n == 3 ? g0 * z[0] + g1 * z[1] + g2 * z[2] : g0 * z[0];
-      (column <= row ? lower[column] : H_.upper(column)[row]) += h;
+      H_.at(row, column) += h;
+    }
+  }
+}
+
+void ContactNewton::assemble_all(const Context& s) noexcept {
+  H_.clear();
+  for (std::uint32_t i = 0; i < rows_; ++i) H_.at(i, i) = 1;
+  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
+    if (!local_[k].slopes.pushes) continue;
+    const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
+    for (const ProblemSide& a : contact.side) {
+      for (const ProblemSide& b : contact.side) {
+        if (a.block != kNone && b.block != kNone) add_block(contact, a, b, local_[k].slopes.G);
+      }
     }
   }
 }
@@ -303,22 +395,15 @@ void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& 
 // step_ = -H^-1 R, and what it does to each contact's velocity.
 bool ContactNewton::direction(const Context& s) noexcept {
   s.work.spend(factor_work_);
-  if (!H_.shape(rows_, first_.data())) return false;
-  for (std::uint32_t i = 0; i < rows_; ++i) H_.lower(i)[i] = 1;
-  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
-    if (!local_[k].slopes.pushes) continue;
-    const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
-    if (contact.rows == 3 && is_of_free_bodies(contact)) {
-      add_free_bodies(contact, local_[k].slopes.G);
-      continue;
-    }
-    for (const ProblemSide& a : contact.side) {
-      for (const ProblemSide& b : contact.side) {
-        if (a.block != kNone && b.block != kNone) add_block(contact, a, b, local_[k].slopes.G);
-      }
-    }
+  std::uint32_t least = 0;
+  if (grouped_) {
+    least = assemble(s);
+  } else {
+    assemble_all(s);
   }
-  if (!H_.factor()) return false;
+  factored_ = false;
+  if (least < rows_ && !H_.factor(least)) return false;
+  factored_ = grouped_;
   for (std::uint32_t i = 0; i < rows_; ++i) step_[i] = -residual_[i];
   H_.solve(step_.data());
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
@@ -350,10 +435,10 @@ void ContactNewton::move(const Context& s, double t) noexcept {
 }
 
 // Newton with bounds that follow p_n. False: no step makes |R| smaller.
-bool ContactNewton::follow(const Context& s, std::uint32_t& iterations) noexcept {
+bool ContactNewton::follow(const Context& s, std::uint32_t& iterations, double tol) noexcept {
   double norm = find_residual(s);
   for (int k = 0; k < kNewtonSteps; ++k) {
-    if (!(norm > kEquation * kEquation * scale_)) return norm == norm;
+    if (!(norm > tol * tol * scale_)) return norm == norm;
     if (s.work.spent()) return false;
     ++iterations;
     if (!direction(s)) return false;
@@ -365,7 +450,7 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations) noexcept
       if (next < (1 - 1e-3 * t) * norm) break;
       if (halving == 6) {
         move(s, -t);
-        return norm < 1e-20 * scale_;
+        return norm < std::max(1e-20, tol * tol) * scale_;
       }
       move(s, -0.5 * t);
       t *= 0.5;
@@ -377,14 +462,15 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations) noexcept
 
 // Friction bounded by the last round's p_n is a convex problem, on which Newton's method always ends; round after round
 // the bounds follow (Haslinger's fixed point). What is left is small enough for follow(), where friction is moderate.
-void ContactNewton::settle(const Context& s, double proximal, Vec3* p, std::uint32_t& iterations) noexcept {
+void ContactNewton::settle(const Context& s, const NewtonPace& pace, double proximal, Vec3* p,
+                           std::uint32_t& iterations) noexcept {
   for (int round = 0; round < kBoundRounds; ++round) {
     start(s, p, proximal);
     for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
       local_[k].limit = s.problem.contact(s.island.contacts[k]).mu * std::max(0.0, local_[k].r[0]);
     }
     find_velocities(s);
-    if (!follow(s, iterations)) return sum_up(s, p);
+    if (!follow(s, iterations, pace.bounds_equation)) return sum_up(s, p);
     double change = 0, size = 0;
     for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
       const std::uint32_t i = s.island.contacts[k];
@@ -394,14 +480,14 @@ void ContactNewton::settle(const Context& s, double proximal, Vec3* p, std::uint
       p[i] = next;
     }
     sum_up(s, p);
-    if (change <= kBoundsKept * size) return;
+    if (change <= pace.bounds_kept * size) return;
   }
 }
 
 // After a failure: what sweeps make of the impulses, and bounds that follow them, if that is nearer than where they
 // are.
-void ContactNewton::guess_better(const Context& s, double proximal, std::uint32_t sweeps, Vec3* p,
-                                 std::uint32_t& iterations) noexcept {
+void ContactNewton::guess_better(const Context& s, const NewtonPace& pace, double proximal, std::uint32_t sweeps,
+                                 Vec3* p, std::uint32_t& iterations) noexcept {
   const auto residual = [&] { return island_residual(s.problem, s.island, s.disc, p, s.u); };
   sum_up(s, p);
   double least = residual();
@@ -417,7 +503,7 @@ void ContactNewton::guess_better(const Context& s, double proximal, std::uint32_
   s.work.spend(look_work_ * sweeps);
   sweep_island(s.problem, s.island, s.disc, sweeps, p, s.u);
   choose();
-  settle(s, proximal, p, iterations);
+  settle(s, pace, proximal, p, iterations);
   choose();
 }
 
@@ -450,15 +536,14 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
-  double proximal = pace.softly && best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual,
-         leap = 1;
+  double proximal = pace.softly && best.residual > kFarOff ? pace.far_off : kProximal, last = best.residual, leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   std::uint32_t sweeps = kSweeps;
   for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= pace.enough); ++step) {
     if (work.spent()) break;
     start(s, p, proximal);
     find_velocities(s);
-    const bool found = follow(s, best.iterations);
+    const bool found = follow(s, best.iterations, kEquation);
     if (found) {
       for (std::size_t k = 0; k < island.contacts.size(); ++k) {
         const ProblemContact& contact = problem.contact(island.contacts[k]);
@@ -467,7 +552,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
       sum_up(s, p);
     } else {
       lowest = std::max(lowest, 2 * proximal);
-      guess_better(s, proximal, sweeps, p, best.iterations);
+      guess_better(s, pace, proximal, sweeps, p, best.iterations);
       sweeps = std::min(2 * sweeps, kSweepsMost);
     }
     const double residual = island_residual(problem, island, disc, p, u);

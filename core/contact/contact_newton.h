@@ -22,9 +22,13 @@ struct NewtonPace {
   double enough = 1e-12;  // the residual at which to stop at once
   bool softly = true;     // a guess that is far off begins with a large D
   double steady = 0.1;    // D stays where a proximal step leaves at most this share of the residual
+  double far_off = 3e-2;  // D of a guess that is far off, over a contact's own mobility
+  // Rounds of friction bounds: |R| over the impulses' size at which one ends, and the change of impulses by one,
+  // relative, that is the last.
+  double bounds_equation = 1e-8, bounds_kept = 0.1;
 };
 // For the time steppers: a smaller D fails more often than it helps, and the way back is long (core/README.md).
-inline constexpr NewtonPace kSteady{1e-12, true, 0.6};
+inline constexpr NewtonPace kSteady{1e-12, true, 0.6, 0.1, 1e-4, 0.1};
 struct ContactSolution {
   double residual = 0;           // island_residual
   std::uint32_t iterations = 0;  // factorisations
@@ -53,10 +57,21 @@ class ContactNewton {
     bool pushes;  // G is not zero
   };
   struct Local {
-    double D;
+    double D, inv_D;
     double limit;  // of friction in this round, whatever p_n is; < 0: mu p_n
     Vec3 r, p, c, dc;
     Slopes slopes;
+    Slopes used;  // in the matrix
+  };
+  // Contacts of a pair of free bodies that follow each other, and their sums Y G Y^T in the matrix. The later body is
+  // the one of the larger rows; kNone: none, it does not move.
+  struct Group {
+    std::uint32_t first, end;  // of local_
+    std::uint32_t early, late;
+    std::uint8_t early_side, late_side;
+  };
+  struct alignas(16) Sums {
+    double late[36], early[36], below[36], above[36];  // as Skyline's panels hold them
   };
   struct Columns;
   struct Context {
@@ -73,12 +88,14 @@ class ContactNewton {
                        Slopes* slopes) noexcept;
   double find_residual(const Context& s) noexcept;
   bool direction(const Context& s) noexcept;
-  void add_free_bodies(const ProblemContact& contact, const Mat3& G) noexcept;
-  void add_whole_block(std::uint32_t row, std::uint32_t column, const Columns& yg, const Columns& z) noexcept;
+  void list_groups(const ContactProblem& problem, const ContactIsland& island) noexcept;
+  bool sum_group(const Context& s, const Group& group, Sums& sums) noexcept;
+  std::uint32_t assemble(const Context& s) noexcept;
+  void assemble_all(const Context& s) noexcept;
   void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
-  bool follow(const Context& s, std::uint32_t& iterations) noexcept;
-  void settle(const Context& s, double proximal, Vec3* p, std::uint32_t& iterations) noexcept;
-  void guess_better(const Context& s, double proximal, std::uint32_t sweeps, Vec3* p,
+  bool follow(const Context& s, std::uint32_t& iterations, double tol) noexcept;
+  void settle(const Context& s, const NewtonPace& pace, double proximal, Vec3* p, std::uint32_t& iterations) noexcept;
+  void guess_better(const Context& s, const NewtonPace& pace, double proximal, std::uint32_t sweeps, Vec3* p,
                     std::uint32_t& iterations) noexcept;
   void move(const Context& s, double t) noexcept;
   static void sum_up(const Context& s, const Vec3* p) noexcept;
@@ -88,7 +105,13 @@ class ContactNewton {
   std::vector<Local> local_;
   std::vector<Vec3> best_, kept_;
   std::vector<double> step_, residual_;  // by row of the island
-  std::vector<std::uint32_t> first_, row_of_block_;
+  std::vector<std::uint32_t> first_, part_, row_of_block_;
+  std::vector<Group> groups_;
+  std::vector<Sums> sums_;
+  std::vector<std::uint8_t> changed_;  // of a row that begins a body: its entries are to be added up anew
+  std::uint32_t group_count_ = 0;
+  bool grouped_ = false;   // the island's contacts are all in groups
+  bool factored_ = false;  // H_ holds the factor of what the contacts' `used` say
   std::uint32_t rows_ = 0;
   std::uint64_t look_work_ = 0, factor_work_ = 0;  // of a residual; of a matrix and its factor
   double scale_ = 0;

@@ -20,20 +20,7 @@ FrictionDisc::FrictionDisc(std::uint32_t directions) noexcept : directions_(dire
   corner_[directions] = corner_[0];
 }
 
-Eigen::Vector2d FrictionDisc::project(const Eigen::Vector2d& x, Eigen::Matrix2d* slope) const noexcept {
-  if (directions_ == 0) {
-    const double length = std::sqrt(x.x() * x.x() + x.y() * x.y());
-    if (length <= 1) {
-      if (slope != nullptr) *slope = Eigen::Matrix2d::Identity();
-      return x;
-    }
-    const Eigen::Vector2d p = x / length;
-    if (slope != nullptr) {
-      const Eigen::Vector2d across(-p.y(), p.x());
-      *slope = across * across.transpose() / length;
-    }
-    return p;
-  }
+Eigen::Vector2d FrictionDisc::project_corners(const Eigen::Vector2d& x, Eigen::Matrix2d* slope) const noexcept {
   double nearest = std::numeric_limits<double>::infinity();
   Eigen::Vector2d best = x;
   Eigen::Matrix2d best_slope = Eigen::Matrix2d::Identity();

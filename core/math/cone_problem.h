@@ -7,6 +7,7 @@
 // the velocity is L^-T (y + sum Y_i r_i), so that A = J M^-1 J^T is never formed where it is sparse.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/math/lcp_problem.h"
@@ -47,11 +48,28 @@ class FrictionDisc {
  public:
   explicit FrictionDisc(std::uint32_t directions) noexcept;  // 0: round
   // The point of D nearest to x, and the slope of that map (an element of it at a corner or on the rim).
-  Eigen::Vector2d project(const Eigen::Vector2d& x, Eigen::Matrix2d* slope) const noexcept;
+  Eigen::Vector2d project(const Eigen::Vector2d& x, Eigen::Matrix2d* slope) const noexcept {
+    return directions_ == 0 ? project_round(x, slope) : project_corners(x, slope);
+  }
   [[nodiscard]] std::uint32_t directions() const noexcept { return directions_; }
   [[nodiscard]] const Eigen::Vector2d& corner(std::uint32_t k) const noexcept { return corner_[k]; }
 
  private:
+  static Eigen::Vector2d project_round(const Eigen::Vector2d& x, Eigen::Matrix2d* slope) noexcept {
+    const double length = std::sqrt(x.x() * x.x() + x.y() * x.y());
+    if (length <= 1) {
+      if (slope != nullptr) *slope = Eigen::Matrix2d::Identity();
+      return x;
+    }
+    const Eigen::Vector2d p = x / length;
+    if (slope != nullptr) {
+      const Eigen::Vector2d across(-p.y(), p.x());
+      *slope = across * across.transpose() / length;
+    }
+    return p;
+  }
+  [[nodiscard]] Eigen::Vector2d project_corners(const Eigen::Vector2d& x, Eigen::Matrix2d* slope) const noexcept;
+
   std::uint32_t directions_;
   Eigen::Vector2d corner_[kConeDirectionsMax + 1];
 };
