@@ -167,6 +167,7 @@ double sweep_island(const ContactProblem& problem, const ContactIsland& island, 
         Vec3 c = velocity(problem, contact, u) + contact.b;
         c[0] += contact.compliance * p[i][0];
         const Vec3 next = project_contact(contact, disc, p[i] - c / size, -1);
+        if (next == p[i]) break;  // nor would it move in the second round
         push(problem, contact, next - p[i], u);
         p[i] = next;
       }
