@@ -317,11 +317,15 @@ void Recorder::write_loop() {
     if (fault) end_after_fault();
     const Saved saved = fault && options_.seconds <= 0 ? Saved{} : write(wish.reason);
     if (fault && on_fault_saved && options_.seconds > 0) on_fault_saved(saved);
-    if (wish.then) wish.then(saved);
     lock.lock();
     writing_ = false;
     writing_path_.clear();
     if (fault) feed_.saved.store(true, std::memory_order_release);
+    if (!wish.then) continue;
+    // Whoever is told may ask again at once.
+    lock.unlock();
+    wish.then(saved);
+    lock.lock();
   }
   writer_runs_ = false;
 }
