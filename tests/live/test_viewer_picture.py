@@ -243,12 +243,13 @@ def test_a_body_casts_its_shadow_on_the_ground(page, server):
     lit = [shadow[0] - 0.4, shadow[1] - 0.25, 0]  # towards the eye, clear of all shadows
     OUT.mkdir(exist_ok=True)
     picture = page.shot(OUT / "viewer_shadow.png")
-    dark, bright = (luminance(at_point(page, picture, p, 4)) for p in (shadow, lit))
+    # wide enough for the floor's lines not to count: on a busy machine the second picture may be drawn coarser
+    dark, bright = (luminance(at_point(page, picture, p, 14)) for p in (shadow, lit))
     assert dark < 0.85 * bright, (dark, bright)
     page.home("tactusHome.stage.sun.castShadow = false;")
     redraw(page)
     bare = page.shot(OUT / "viewer_no_shadow.png")
-    gone, still_lit = (luminance(at_point(page, bare, p, 4)) for p in (shadow, lit))
+    gone, still_lit = (luminance(at_point(page, bare, p, 14)) for p in (shadow, lit))
     assert gone > 1.15 * dark and still_lit == pytest.approx(bright, rel=0.03)
 
 
