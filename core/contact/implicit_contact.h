@@ -74,6 +74,7 @@ struct ImplicitContact {
   // the radius; inverse of the sticking system.
   Mat3 F, stick;
   Mat3 K_qq, K_nn, K_qn;
+  Vec3 p_ref;  // in W, at the start of the tick
   // Patches alone.
   double x, y, radius;  // pressure centre; root mean square distance of the pressure from it [m]
   double twist;         // of the torsional spring [rad]

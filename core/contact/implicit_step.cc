@@ -190,7 +190,7 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
   c.e.col(1) = t1, c.e.col(2) = t2;
   c.count = from.count;
   c.points = tick.arena.take<ImplicitPoint>(c.count);
-  const Vec3 p_ref = middle(from);
+  const Vec3 p_ref = c.p_ref = middle(from);
   c.r_a = p_ref - ka.X_WBcm.p, c.r_b = p_ref - kb.X_WBcm.p;
   c.trees = s.tick.model.robots.empty() ? nullptr : find_links(s, m, p_ref, c.e);
   lead_levers(s, memory, p_ref, c);
@@ -298,9 +298,9 @@ void visit_again(const Sweep& s, std::uint32_t count) noexcept {
   }
 }
 
-// The levers are those of the start of the tick. Where both bodies move they have parted since, and the impulse would
-// act at two places: the place between them, nearer to the lighter body's (which a rolling contact follows), keeps the
-// world's angular momentum.
+// The levers are those of one moment of the tick: its start, or lead() later. Where both bodies move they part within
+// the tick, and the impulse would act at two places: the place between them, nearer to the lighter body's (which a
+// rolling contact follows), keeps the world's angular momentum.
 void keep_angular_momentum(const Sweep& s, const ImplicitContact& c) noexcept {
   const double inv_a = s.bodies[c.a].inv_mass, inv_b = s.bodies[c.b].inv_mass;
   if (inv_a == 0 || inv_b == 0) return;
@@ -373,7 +373,7 @@ void remember(const Sweep& s, std::uint32_t i, State& state) noexcept {
   const Vec3 moment = per * (c.e * Vec3(c.Q[2], c.P[1] + c.M1, c.P[2] + c.M2));
   keep(force, memory.force);
   keep(c.r_a.cross(force) + moment, memory.torque);
-  keep(middle(s.chosen[i]), memory.place);
+  keep(c.p_ref, memory.place);
   keep(c.stretch1 * c.e.col(1) + c.stretch2 * c.e.col(2), memory.stretch);
   keep(c.roll1 * c.e.col(1) + c.roll2 * c.e.col(2), memory.roll);
   memory.twist = c.twist;

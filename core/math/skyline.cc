@@ -8,6 +8,30 @@
 
 namespace tactus {
 
+namespace {
+
+// Calls action with a panel's width as a constant.
+template <typename Action>
+auto with_width(std::uint32_t width, const Action& action) noexcept {
+  static_assert(Skyline::kPanel == 6);
+  switch (width) {
+    case 1:
+      return action.template operator()<1>();
+    case 2:
+      return action.template operator()<2>();
+    case 3:
+      return action.template operator()<3>();
+    case 4:
+      return action.template operator()<4>();
+    case 5:
+      return action.template operator()<5>();
+    default:
+      return action.template operator()<6>();
+  }
+}
+
+}  // namespace
+
 Skyline::Skyline(std::uint32_t rows_max, std::size_t entries_max)
     : panels_(rows_max),
       rows_max_(rows_max),
@@ -158,26 +182,7 @@ bool Skyline::factor(std::uint32_t row) noexcept {
   if (panel_count_ == 0) return true;
   for (std::uint32_t k = panel_of_[row]; k < panel_count_; ++k) {
     const Panel& p = panels_[k];
-    bool done = false;
-    switch (p.width) {
-      case 1:
-        done = factor_panel<1>(p);
-        break;
-      case 2:
-        done = factor_panel<2>(p);
-        break;
-      case 3:
-        done = factor_panel<3>(p);
-        break;
-      case 4:
-        done = factor_panel<4>(p);
-        break;
-      case 5:
-        done = factor_panel<5>(p);
-        break;
-      default:
-        done = factor_panel<6>(p);
-    }
+    const bool done = with_width(p.width, [&]<std::uint32_t kWidth>() { return factor_panel<kWidth>(p); });
     if (!done) return false;
   }
   return true;
@@ -214,25 +219,7 @@ void Skyline::solve(double* x) const noexcept {
     }
   };
   const auto each = [&](const Panel& p, const auto& pass) {
-    switch (p.width) {
-      case 1:
-        pass.template operator()<1>(p);
-        break;
-      case 2:
-        pass.template operator()<2>(p);
-        break;
-      case 3:
-        pass.template operator()<3>(p);
-        break;
-      case 4:
-        pass.template operator()<4>(p);
-        break;
-      case 5:
-        pass.template operator()<5>(p);
-        break;
-      default:
-        pass.template operator()<6>(p);
-    }
+    with_width(p.width, [&]<std::uint32_t kWidth>() { pass.template operator()<kWidth>(p); });
   };
   for (std::uint32_t k = 0; k < panel_count_; ++k) each(panels_[k], forward);
   for (std::uint32_t k = panel_count_; k-- > 0;) each(panels_[k], backward);
