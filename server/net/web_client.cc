@@ -163,10 +163,16 @@ bool WebClient::is_stalled(std::uint64_t now, std::uint64_t limit_ns) {
   return waits && now > moved_ns_ + limit_ns;
 }
 
+// libwebsockets (4.1.6) keeps a ping's time where the reason waits to be sent: no ping until then.
+void WebClient::keep_reason() noexcept {
+  lws_validity_confirmed(wsi);
+}
+
 int WebClient::end(lws_close_status status, const std::string& why) {
   is_ending = true;
   std::string text = why.substr(0, kCloseTextMax);
   lws_close_reason(wsi, status, reinterpret_cast<unsigned char*>(text.data()), text.size());
+  keep_reason();
   return -1;
 }
 

@@ -43,6 +43,8 @@ class WebClient {
   [[nodiscard]] bool is_stalled(std::uint64_t now_ns, std::uint64_t limit_ns);
   // Sets the reason of the closing handshake; lws' return code.
   int end(lws_close_status status, const std::string& why);
+  // While that waits for the socket: from time to time.
+  void keep_reason() noexcept;
 
   lws* const wsi;
   const std::uint32_t id;

@@ -315,7 +315,10 @@ int WebThread::Impl::look(WebClient& client) {
     client.bridge->look(out);
     from_bridge(client, out);
   }
-  if (client.is_ending) return 0;
+  if (client.is_ending) {
+    client.keep_reason();
+    return 0;
+  }
   if (!client.is_stalled(now_ns(), 1'000'000'000u * std::uint64_t{options.stall_s})) return 0;
   link.slow.fetch_add(1, std::memory_order_relaxed);
   const std::string why = fmt::format("does not read: took nothing for {} s ([web] stall_s)", options.stall_s);
