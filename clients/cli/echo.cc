@@ -73,7 +73,7 @@ struct Echo::Impl {
   asio::io_context io;
   udp::socket echo, probe;
   std::thread echoing, receiving;
-  std::vector<double> round_trips_us;  // read after joining
+  std::vector<double> round_trips_us;  // read after joining, or after wait(), which sees what `received` follows
   std::atomic<std::uint64_t> received{0};
 };
 
@@ -94,6 +94,10 @@ void Echo::send() {
 
 void Echo::wait() {
   for (std::uint64_t seen = impl_->received; seen < sent_; seen = impl_->received) impl_->received.wait(seen);
+}
+
+const std::vector<double>& Echo::so_far() const {
+  return impl_->round_trips_us;
 }
 
 std::vector<double> Echo::stop() {

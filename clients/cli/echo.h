@@ -20,6 +20,8 @@ class Echo {
   void send();                 // one datagram of the size of a command with one row
   void wait();                 // until the last one is back; on loopback none is lost
   std::vector<double> stop();  // the round trips [us]
+  // Those so far: after wait(), while none is under way.
+  const std::vector<double>& so_far() const;
   std::uint64_t sent() const { return sent_; }
 
  private:

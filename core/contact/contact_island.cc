@@ -110,11 +110,11 @@ Vec3 project_law(const ProblemContact& contact, const Vec3& x) noexcept {
 
 }  // namespace
 
-Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x, double bound) noexcept {
+Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x) noexcept {
   if (contact.rows == 1) return {std::clamp(x[0], contact.lo, contact.hi), 0, 0};
   if (contact.law != ContactLaw::cone) return project_law(contact, x);
   if (!(x[0] > 0)) return Vec3::Zero();
-  const double limit = bound < 0 ? contact.mu * x[0] : bound;
+  const double limit = contact.mu * x[0];
   if (!(limit > 0)) return {x[0], 0, 0};
   const Eigen::Vector2d t = limit * disc.project(x.tail<2>() / limit, nullptr);
   return {x[0], t[0], t[1]};
@@ -146,7 +146,7 @@ double island_residual(const ContactProblem& problem, const ContactIsland& islan
     free_scale = std::max(free_scale, b);
     if (p[i][0] != 0) scale = std::max({scale, b, size * p[i].cwiseAbs().maxCoeff()});
     if (size == 0) continue;
-    const Vec3 moved = project_contact(contact, disc, p[i] - c / size, -1) - p[i];
+    const Vec3 moved = project_contact(contact, disc, p[i] - c / size) - p[i];
     worst = std::max(worst, size * moved.cwiseAbs().maxCoeff());
     if (contact.rows == 3) worst = std::max(worst, -c[0]);
   }
@@ -166,7 +166,7 @@ double sweep_island(const ContactProblem& problem, const ContactIsland& island, 
       for (int round = 0; round < 2; ++round) {
         Vec3 c = velocity(problem, contact, u) + contact.b;
         c[0] += contact.compliance * p[i][0];
-        const Vec3 next = project_contact(contact, disc, p[i] - c / size, -1);
+        const Vec3 next = project_contact(contact, disc, p[i] - c / size);
         if (next == p[i]) break;  // nor would it move in the second round
         push(problem, contact, next - p[i], u);
         p[i] = next;

@@ -42,8 +42,8 @@ class ContactIslands {
 // heavy ones asks for the ratio of the masses): nothing that is relative to them would be a violation.
 inline constexpr double kSqueezed = 1e6;
 
-// What the law makes of an impulse that would be x without it. bound: of friction; slopes dp/dx.
-Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x, double bound) noexcept;
+// What the law makes of an impulse that would be x without it.
+Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x) noexcept;
 
 // Largest violation of the laws in an island, as a velocity: how far the impulses move under p -> law(p - c / A_ii),
 // times A_ii, over the largest velocity that the pushing contacts work against, kSqueezed of the free motion's at most.

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kProximal = 1e-5;  // D over a contact's own mobility
 // A guess that is this far off changes sides in many contacts at once, where a small D gets nowhere and is raised in
-// the end: D begins softer (NewtonPace::far_off) and comes down.
-constexpr double kFarOff = 1e-3;
+// the end: D begins softer and comes down.
+constexpr double kFarOff = 1e-3, kProximalFarOff = 0.3;
 // Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
 // what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
 // below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
@@ -23,27 +23,16 @@ constexpr int kProximalSteps = 200;
 constexpr std::uint32_t kFactorisations = 1500;  // at which no further proximal step is begun
 constexpr double kProximalMost = 1e-1;
 constexpr double kLongerLeap = 4, kLongestLeap = 4096;
-constexpr double kSofter = 30, kHarder = 0.3;
-constexpr std::uint32_t kSweeps = 10, kSweepsMost = 160;
+constexpr double kSofter = 10, kHarder = 0.3;
 constexpr int kNewtonSteps = 30;
-constexpr double kLower = 0.5;  // a round that succeeds lets D come so much nearer to where it failed
-constexpr int kBoundRounds = 12;
+constexpr double kOfResidual = 0.1;  // least D over the residual: less asks of far guesses what they cannot give
+constexpr double kLower = 0.5;       // a round that succeeds lets D come so much nearer to where it failed
+// Impulses of contacts that work against each other without end: this much worse than the best, and wrong by all they
+// are.
+constexpr double kRunsOff = 100;
 constexpr std::uint32_t kGroupsOfRow = 2;  // room for pairs of bodies; without it the matrix is added up anew each time
-constexpr double kEquation = 1e-13;        // |R| over the impulses' size at which u is found
-
-// The same with friction bounded by `limit`, whatever p_n is: symmetric.
-Vec3 bounded_law(const ProblemContact& contact, const Vec3& x, double limit, double inv_D, Mat3* G) noexcept {
-  const Eigen::Vector2d& s = contact.slip;
-  const double along = s.dot(x.tail<2>());
-  const bool sliding = contact.law == ContactLaw::sliding;
-  const Eigen::Vector2d f = (sliding ? -limit : std::clamp(along, -limit, limit)) * s;
-  if (G != nullptr) {
-    G->setZero();
-    if (x[0] > 0) (*G)(0, 0) = inv_D;
-    if (!sliding && std::abs(along) < limit) G->bottomRightCorner<2, 2>() = inv_D * (s * s.transpose());
-  }
-  return {std::max(0.0, x[0]), f[0], f[1]};
-}
+// |R| over the impulses' size at which u is found; or a share of the last residual, if that is more.
+constexpr double kEquation = 1e-13, kInexact = 1e-2;
 
 // The laws of project_contact() that are linear in parts: G = -dp/dc for c = -D x.
 void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, bool& pushes, Mat3& G) noexcept {
@@ -135,7 +124,6 @@ ContactNewton::ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max,
     : H_(half_max, std::size_t{rows_max} * (rows_max + 1) / 2),
       local_(contacts_max),
       best_(contacts_max),
-      kept_(contacts_max),
       step_(half_max),
       residual_(half_max),
       first_(half_max),
@@ -201,7 +189,6 @@ void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noex
     const ProblemContact& contact = s.problem.contact(i);
     Local& local = local_[k];
     local.r = p[i];
-    local.limit = -1;
     const double size = contact.mobility;
     local.D = proximal * size;
     local.inv_D = local.D > 0 ? 1 / local.D : 0;
@@ -231,27 +218,23 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
   }
   const double inv_D = local.inv_D;
   // Most contacts are open, and have no friction either.
-  if (!(local.r[0] - inv_D * c[0] > 0) && !(local.limit > 0) && contact.law != ContactLaw::bounded) return Vec3::Zero();
+  if (!(local.r[0] - inv_D * c[0] > 0) && contact.law != ContactLaw::bounded) return Vec3::Zero();
   const Vec3 x = local.r - inv_D * c;
-  if (local.limit >= 0 && (contact.law == ContactLaw::sliding || contact.law == ContactLaw::stopping)) {
-    if (slopes != nullptr) slopes->pushes = true;
-    return bounded_law(contact, x, local.limit, inv_D, slopes != nullptr ? &slopes->G : nullptr);
-  }
   if (contact.law != ContactLaw::cone) {
     if (slopes != nullptr) slopes_of_law(contact, x, inv_D, slopes->pushes, slopes->G);
-    return project_contact(contact, s.disc, x, -1);
+    return project_contact(contact, s.disc, x);
   }
-  const double limit = local.limit >= 0 ? local.limit : contact.mu * std::max(0.0, x[0]);
+  const double limit = contact.mu * std::max(0.0, x[0]);
   Eigen::Vector2d to = Eigen::Vector2d::Zero(), by_limit = to;
   Eigen::Matrix2d slope = Eigen::Matrix2d::Zero();
   if (limit > 0) {
     const Eigen::Vector2d unit = x.tail<2>() / limit, q = s.disc.project(unit, slopes != nullptr ? &slope : nullptr);
     to = limit * q;
-    if (local.limit < 0) by_limit = contact.mu * (q - slope * unit);
+    by_limit = contact.mu * (q - slope * unit);
   }
   const Vec3 p(std::max(0.0, x[0]), to[0], to[1]);
   if (slopes == nullptr) return p;
-  slopes->pushes = x[0] > 0 || local.limit > 0;
+  slopes->pushes = x[0] > 0;
   Mat3& G = slopes->G;
   G.setZero();
   if (x[0] > 0) {
@@ -434,7 +417,7 @@ void ContactNewton::move(const Context& s, double t) noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) local_[k].c += t * local_[k].dc;
 }
 
-// Newton with bounds that follow p_n. False: no step makes |R| smaller.
+// Newton. False: no step makes |R| smaller.
 bool ContactNewton::follow(const Context& s, std::uint32_t& iterations, double tol) noexcept {
   double norm = find_residual(s);
   for (int k = 0; k < kNewtonSteps; ++k) {
@@ -460,53 +443,6 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations, double t
   return false;
 }
 
-// Friction bounded by the last round's p_n is a convex problem, on which Newton's method always ends; round after round
-// the bounds follow (Haslinger's fixed point). What is left is small enough for follow(), where friction is moderate.
-void ContactNewton::settle(const Context& s, const NewtonPace& pace, double proximal, Vec3* p,
-                           std::uint32_t& iterations) noexcept {
-  for (int round = 0; round < kBoundRounds; ++round) {
-    start(s, p, proximal);
-    for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
-      local_[k].limit = s.problem.contact(s.island.contacts[k]).mu * std::max(0.0, local_[k].r[0]);
-    }
-    find_velocities(s);
-    if (!follow(s, iterations, pace.bounds_equation)) return sum_up(s, p);
-    double change = 0, size = 0;
-    for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
-      const std::uint32_t i = s.island.contacts[k];
-      const Vec3 next = project_contact(s.problem.contact(i), s.disc, local_[k].p, -1);
-      change = std::max(change, (next - p[i]).cwiseAbs().maxCoeff());
-      size = std::max(size, next.cwiseAbs().maxCoeff());
-      p[i] = next;
-    }
-    sum_up(s, p);
-    if (change <= pace.bounds_kept * size) return;
-  }
-}
-
-// After a failure: what sweeps make of the impulses, and bounds that follow them, if that is nearer than where they
-// are.
-void ContactNewton::guess_better(const Context& s, const NewtonPace& pace, double proximal, std::uint32_t sweeps,
-                                 Vec3* p, std::uint32_t& iterations) noexcept {
-  const auto residual = [&] { return island_residual(s.problem, s.island, s.disc, p, s.u); };
-  sum_up(s, p);
-  double least = residual();
-  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) kept_[k] = p[s.island.contacts[k]];
-  const auto choose = [&] {
-    const double now = residual();
-    for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
-      (now < least ? kept_[k] : p[s.island.contacts[k]]) = now < least ? p[s.island.contacts[k]] : kept_[k];
-    }
-    if (!(now < least)) sum_up(s, p);
-    least = std::min(least, now);
-  };
-  s.work.spend(look_work_ * sweeps);
-  sweep_island(s.problem, s.island, s.disc, sweeps, p, s.u);
-  choose();
-  settle(s, pace, proximal, p, iterations);
-  choose();
-}
-
 void ContactNewton::sum_up(const Context& s, const Vec3* p) noexcept {
   for (const std::uint32_t b : s.island.blocks) {
     std::fill_n(s.u + s.problem.block(b).start, s.problem.block(b).size, 0.0);
@@ -518,14 +454,14 @@ void ContactNewton::sum_up(const Context& s, const Vec3* p) noexcept {
 void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     const std::uint32_t i = s.island.contacts[k];
-    p[i] = project_contact(s.problem.contact(i), s.disc, p[i] + (leap - 1) * (p[i] - local_[k].r), -1);
+    p[i] = project_contact(s.problem.contact(i), s.disc, p[i] + (leap - 1) * (p[i] - local_[k].r));
   }
   sum_up(s, p);
 }
 
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
                                      const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work,
-                                     const NewtonPace& pace) noexcept {
+                                     const NewtonOptions& options) noexcept {
   const Context s{problem, island, disc, u, work};
   ContactSolution best;
   sum_up(s, p);
@@ -536,33 +472,32 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
-  double proximal = pace.softly && best.residual > kFarOff ? pace.far_off : kProximal, last = best.residual, leap = 1;
+  double proximal = options.softly && best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual,
+         leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
-  std::uint32_t sweeps = kSweeps;
-  for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= pace.enough); ++step) {
+  for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= options.enough); ++step) {
     if (work.spent()) break;
     start(s, p, proximal);
     find_velocities(s);
-    const bool found = follow(s, best.iterations, kEquation);
+    const bool found = follow(s, best.iterations, std::max(kEquation, kInexact * last));
     if (found) {
       for (std::size_t k = 0; k < island.contacts.size(); ++k) {
         const ProblemContact& contact = problem.contact(island.contacts[k]);
-        p[island.contacts[k]] = project_contact(contact, disc, local_[k].p, -1);
+        p[island.contacts[k]] = project_contact(contact, disc, local_[k].p);
       }
-      sum_up(s, p);
     } else {
       lowest = std::max(lowest, 2 * proximal);
-      guess_better(s, pace, proximal, sweeps, p, best.iterations);
-      sweeps = std::min(2 * sweeps, kSweepsMost);
     }
+    sum_up(s, p);
     const double residual = island_residual(problem, island, disc, p, u);
+    if (!(residual < 1) && !(residual < kRunsOff * best.residual)) break;
     keep(residual);
     if (!found) {
       proximal = std::min(kSofter * proximal, kProximalMost);
     } else if (residual > 0.1 * last) {
       if (best.residual <= kSolved && residual > 0.5 * last) break;
       if (proximal > lowest) {
-        if (residual > pace.steady * last) proximal = std::max(kHarder * proximal, lowest);
+        proximal = std::max(kHarder * proximal, lowest);
       } else {
         leap = residual > 0.5 * last && residual < 2 * last ? std::min(kLongerLeap * leap, kLongestLeap) : 1;
         go_on(s, leap, p);
@@ -571,6 +506,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
       proximal = std::max({0.1 * proximal, kProximal, lowest});
     }
     if (found) lowest = std::max(kLower * lowest, kProximalLeast);
+    if (found) proximal = std::max(proximal, std::min(kProximalMost, kOfResidual * residual));
     last = residual;
   }
   for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = best_[k];

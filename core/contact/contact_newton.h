@@ -18,26 +18,18 @@
 
 namespace tactus {
 
-struct NewtonPace {
+struct NewtonOptions {
   double enough = 1e-12;  // the residual at which to stop at once
   bool softly = true;     // a guess that is far off begins with a large D
-  double steady = 0.1;    // D stays where a proximal step leaves at most this share of the residual
-  double far_off = 3e-2;  // D of a guess that is far off, over a contact's own mobility
-  // Rounds of friction bounds: |R| over the impulses' size at which one ends, and the change of impulses by one,
-  // relative, that is the last.
-  double bounds_equation = 1e-8, bounds_kept = 0.1;
 };
-// For the time steppers: a smaller D fails more often than it helps, and the way back is long (core/README.md).
-inline constexpr NewtonPace kSteady{1e-12, true, 0.6, 0.1, 1e-4, 0.1};
 struct ContactSolution {
   double residual = 0;           // island_residual
   std::uint32_t iterations = 0;  // factorisations
 };
 
 // Friction makes H unsymmetric: its bound follows p_n. Newton steps are halved until |R| falls; where none makes it
-// fall D is raised (R is smoother then, and a step of it takes off less), and sweeps and friction bounded by the last
-// p_n find out which contacts push and slide; D comes down again as proximal steps succeed, below where it failed by
-// halves.
+// fall D is raised (R is smoother then, and a step of it takes off less), and comes down again as proximal steps
+// succeed, below where it failed by halves.
 class ContactNewton {
  public:
   ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max, std::uint32_t rows_max);
@@ -48,7 +40,7 @@ class ContactNewton {
   // p: per contact of the problem, the guess and the result; u: half velocities, sum Y p of it on return. The best seen
   // is kept. After shape() of the same island. Ends when the work is spent: with none left p stays the guess.
   ContactSolution solve(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc, Vec3* p,
-                        double* u, SolverWork& work, const NewtonPace& pace) noexcept;
+                        double* u, SolverWork& work, const NewtonOptions& options) noexcept;
 
  private:
   // The law's value and slope at one contact.
@@ -58,7 +50,6 @@ class ContactNewton {
   };
   struct Local {
     double D, inv_D;
-    double limit;  // of friction in this round, whatever p_n is; < 0: mu p_n
     Vec3 r, p, c, dc;
     Slopes slopes;
     Slopes used;  // in the matrix
@@ -94,16 +85,13 @@ class ContactNewton {
   void assemble_all(const Context& s) noexcept;
   void add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b, const Mat3& G) noexcept;
   bool follow(const Context& s, std::uint32_t& iterations, double tol) noexcept;
-  void settle(const Context& s, const NewtonPace& pace, double proximal, Vec3* p, std::uint32_t& iterations) noexcept;
-  void guess_better(const Context& s, const NewtonPace& pace, double proximal, std::uint32_t sweeps, Vec3* p,
-                    std::uint32_t& iterations) noexcept;
   void move(const Context& s, double t) noexcept;
   static void sum_up(const Context& s, const Vec3* p) noexcept;
   void go_on(const Context& s, double leap, Vec3* p) noexcept;
 
   Skyline H_;
   std::vector<Local> local_;
-  std::vector<Vec3> best_, kept_;
+  std::vector<Vec3> best_;
   std::vector<double> step_, residual_;  // by row of the island
   std::vector<std::uint32_t> first_, part_, row_of_block_;
   std::vector<Group> groups_;

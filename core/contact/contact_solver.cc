@@ -26,9 +26,8 @@ std::uint32_t blocks_max(const Model& model) noexcept {
 
 }  // namespace
 
-ContactSolver::ContactSolver(const Model& model, const Limits& limits, const NewtonPace& pace)
-    : pace_(pace),
-      islands_(contacts_max(model, limits), blocks_max(model)),
+ContactSolver::ContactSolver(const Model& model, const Limits& limits)
+    : islands_(contacts_max(model, limits), blocks_max(model)),
       newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
       lcp_(limits.pivot_rows, friction_rows(limits.pivot_rows)),
       kept_(contacts_max(model, limits)),
@@ -100,9 +99,9 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
                                             const FrictionDisc& disc, Vec3* p, double* u, SolverReport& report,
                                             SolverWork& work) noexcept {
   const bool fits = newton_.shape(problem, islands_, island);
-  NewtonPace pace = pace_;
-  if (rough_) pace.enough = kRoughTolerance;
-  NewtonPace hard = pace;
+  NewtonOptions soft, hard;
+  if (rough_) soft.enough = kRoughTolerance;
+  hard = soft;
   hard.softly = false;
   ContactSolution best;
   best.residual = std::numeric_limits<double>::infinity();
@@ -117,7 +116,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
     for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
   };
   if (fits) {
-    keep(newton_.solve(problem, island, disc, p, u, work, pace));
+    keep(newton_.solve(problem, island, disc, p, u, work, soft));
     if (best.residual <= tolerance()) return best;
   }
   ++report.fallbacks;
@@ -127,7 +126,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   keep({sweep_island(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
   if (fits && best.residual > tolerance()) keep(newton_.solve(problem, island, disc, p, u, work, hard));
   if (fits && best.residual > tolerance() && pivot(problem, island, p, work)) {
-    keep(newton_.solve(problem, island, disc, p, u, work, pace));
+    keep(newton_.solve(problem, island, disc, p, u, work, soft));
   }
   if (best.residual > tolerance()) {
     for (const std::uint32_t i : island.contacts) p[i] = best.residual < 1 ? kept_[i] : Vec3::Zero();
@@ -151,7 +150,7 @@ SolverReport ContactSolver::solve(const ContactProblem& problem, std::uint32_t f
   islands_.split(problem);
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
     if (!p[i].allFinite()) p[i].setZero();
-    p[i] = project_contact(problem.contact(i), disc, p[i], -1);
+    p[i] = project_contact(problem.contact(i), disc, p[i]);
   }
   for (std::uint32_t k = 0; k < islands_.count(); ++k) {
     const ContactSolution found = solve_island(problem, islands_.island(k), disc, p, u, report, work);

@@ -23,8 +23,7 @@ inline constexpr double kContactTolerance = 1e-9, kRoughTolerance = 1e-6;
 // Limits::pivot_rows rows; the best seen. Islands that do not fit Newton's memory (Limits::problem_rows) are swept.
 class ContactSolver {
  public:
-  // pace: of Newton's method, but for its end.
-  ContactSolver(const Model& model, const Limits& limits, const NewtonPace& pace = kSteady);
+  ContactSolver(const Model& model, const Limits& limits);
 
   // p: per contact, the guess in, impulses out: finite, in their cones, whatever happened. u: half velocities, out.
   // work: what it may cost; when that is spent, what is left of the order is skipped but for some sweeps. rough: solved
@@ -39,7 +38,6 @@ class ContactSolver {
   ContactSolution solve_island(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
                                Vec3* p, double* u, SolverReport& report, SolverWork& work) noexcept;
 
-  const NewtonPace pace_;
   bool rough_ = false;  // of the present call
   ContactIslands islands_;
   ContactNewton newton_;

@@ -36,7 +36,7 @@ std::uint32_t joint_rows(const Model& model) noexcept {
 }  // namespace
 
 FeatureStepper::FeatureStepper(const Model& model, const Limits& limits)
-    : TimeStepper(model, limits, NewtonPace{}),
+    : TimeStepper(model, limits),
       pairs_(feature_shapes(model), limits.problem_contacts),
       feature_solver_(model, limits, limits.problem_contacts),
       contact_of_manifold_(std::size_t{limits.pairs} + limits.problem_contacts),

@@ -67,7 +67,7 @@ void LcpForces::judge(Job& job) noexcept {
 }
 
 void LcpForces::newton(Job& job) noexcept {
-  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u, work_, NewtonPace{});
+  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u, work_, NewtonOptions{});
   job.report.iterations += found.iterations;
   judge(job);
 }
@@ -94,7 +94,7 @@ void LcpForces::dense(Job& job, bool qp, bool warm) noexcept {
       const Eigen::Vector2d t = job.p[i].tail<2>();
       const double size = t.norm();
       if (size > contact.mu * job.p[i][0]) contact.slip = t / size, outside = true;
-      job.p[i] = project_contact(contact, disc_, job.p[i], -1);
+      job.p[i] = project_contact(contact, disc_, job.p[i]);
     }
     judge(job);
     if (!outside || job.residual <= kTolerance) return;
@@ -223,7 +223,7 @@ LcpReport LcpForces::solve(ContactProblem& problem, ForceMethod method, Vec3* p,
   islands_.split(problem);
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
     if (!p[i].allFinite()) p[i].setZero();
-    p[i] = project_contact(problem.contact(i), disc_, p[i], -1);
+    p[i] = project_contact(problem.contact(i), disc_, p[i]);
   }
   for (std::uint32_t k = 0; k < islands_.count(); ++k) {
     Job job{problem, islands_.island(k), method, p, u, report, false, false, false, 0, true};

@@ -36,9 +36,9 @@ std::uint32_t joint_dofs(const Model& model) noexcept {
 
 }  // namespace
 
-TimeStepper::TimeStepper(const Model& model, const Limits& limits, const NewtonPace& pace)
+TimeStepper::TimeStepper(const Model& model, const Limits& limits)
     : problem_(model, limits),
-      solver_(model, limits, pace),
+      solver_(model, limits),
       p_(limits.problem_contacts + joint_dofs(model)),
       u_(6 * model.bodies.size() + model.joint_v0.size()),
       force_(model.bodies.size()) {}

@@ -13,7 +13,7 @@ namespace tactus {
 // Parameters::impact_epsilon of slip, mu_dynamic above; viscous, Stribeck and rolling terms are penalty's alone.
 class TimeStepper : public ContactModel, protected ContactRule {
  public:
-  TimeStepper(const Model& model, const Limits& limits, const NewtonPace& pace = kSteady);
+  TimeStepper(const Model& model, const Limits& limits);
   StepReport advance(const Tick& tick, State& state) noexcept override;
   [[nodiscard]] bool looks_ahead() const noexcept final { return true; }
 
