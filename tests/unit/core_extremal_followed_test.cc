@@ -49,6 +49,8 @@ struct InBowl {
     bowls = {owned_.add(make_cavity(make_ellipsoid({0.5, 0.45, 0.4}))),
              owned_.add(make_cavity(make_quadric(test::quadric_of({0.45, 0.5, 0.4}, R, {0.02, 0, -0.05}, 1), error)))};
     std::vector<Vec2> egg = test::egg_profile(), pear = test::pear_profile(), ring = test::ring_profile();
+    std::vector<Vec3> torus = test::torus_control(9, 6);
+    for (Vec3& x : torus) x *= 0.4;
     for (Vec2& x : egg) x *= 0.4;
     for (Vec2& x : pear) x *= 0.4;
     for (Vec2& x : ring) x *= 0.4;
@@ -66,7 +68,8 @@ struct InBowl {
            {owned_.add(make_revolution(egg, error)), 0.8},
            {owned_.add(make_revolution(pear, error)), 0.9},
            {owned_.add(make_revolution(ring, error)), 0.9},
-           {owned_.add(make_torus(0.15, 0.05)), 0.9}};
+           {owned_.add(make_torus(0.15, 0.05)), 0.9},
+           {owned_.add(make_spline(torus, {9, 6}, error)), 0.9}};
   }
   struct Body {
     Shape shape;

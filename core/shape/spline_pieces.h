@@ -1,0 +1,44 @@
+// A torus of bicubic patches in pieces, each within the hull of its 16 Bezier points, and balls around more and more of
+// them: what proves that all of the surface lies in an ellipsoid that it touches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/shape/smooth_surface.h"
+
+namespace tactus {
+
+class SplinePieces {
+ public:
+  SplinePieces() = default;
+  // control[i nv + j], periodic both ways: the patch over [i, i + 1] x [j, j + 1] is made by i - 1 to i + 2 and so on.
+  SplinePieces(const std::vector<Vec3>& control, int nu, int nv);
+
+  // Does all of it lie in e, which it touches from within at uv? There the form of e is 1 and level, and falls from
+  // there on; the Bezier points of pieces that are far from it lie in e.
+  [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept;
+
+ private:
+  static constexpr int kParts = 2;  // of a patch, each way
+  struct Piece {
+    std::array<double, 16> x, y, z;  // [4 i + j]
+  };
+  struct Group {  // a rectangle of pieces; the groups within it follow
+    Vec3 centre = Vec3::Zero();
+    double radius = 0;
+    std::int32_t end = 0;    // the first group after those within it
+    std::int32_t piece = 0;  // -1: more than one
+  };
+  struct White;  // e as the unit ball
+  struct Form;   // of e on a piece
+  void gather(int i0, int i1, int j0, int j1);
+  [[nodiscard]] static bool inside(const Piece& piece, const White& e) noexcept;
+
+  int nu_ = 0, nv_ = 0;  // pieces
+  std::vector<Piece> pieces_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace tactus
