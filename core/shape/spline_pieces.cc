@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/shape/white_form.h"
+
 namespace tactus {
 
 namespace {
@@ -21,25 +23,6 @@ Four half_of(const Four& p, bool second) {
 }
 
 }  // namespace
-
-// With A = U^T U: |U (p - m)| <= 1. stretch: at least as much as U makes anything longer.
-struct SplinePieces::White {
-  explicit White(const EllipsoidForm& e) noexcept {
-    const Mat3& A = e.A;
-    u00 = std::sqrt(A(0, 0)), u01 = A(0, 1) / u00, u02 = A(0, 2) / u00;
-    u11 = std::sqrt(A(1, 1) - u01 * u01), u12 = (A(1, 2) - u01 * u02) / u11;
-    u22 = std::sqrt(A(2, 2) - u02 * u02 - u12 * u12);
-    k0 = u00 * e.m.x() + u01 * e.m.y() + u02 * e.m.z(), k1 = u11 * e.m.y() + u12 * e.m.z(), k2 = u22 * e.m.z();
-    // The largest eigenvalue by the fourth power's Frobenius norm, at most 3^(1/8) too large.
-    const Mat3 A2 = A * A, A4 = A2 * A2;
-    stretch = std::sqrt(std::sqrt(std::sqrt(std::sqrt(A4.squaredNorm())))) * (1 + 1e-12);
-  }
-  [[nodiscard]] bool finite() const noexcept { return u22 > 0 && std::isfinite(u22) && std::isfinite(stretch); }
-  [[nodiscard]] double x(double px, double py, double pz) const noexcept { return u00 * px + u01 * py + u02 * pz - k0; }
-  [[nodiscard]] double y(double py, double pz) const noexcept { return u11 * py + u12 * pz - k1; }
-  [[nodiscard]] double z(double pz) const noexcept { return u22 * pz - k2; }
-  double u00, u01, u02, u11, u12, u22, k0, k1, k2, stretch;
-};
 
 SplinePieces::SplinePieces(const std::vector<Vec3>& control, int nu, int nv) : nu_(kParts * nu), nv_(kParts * nv) {
   static_assert(kParts == 2);
@@ -98,12 +81,11 @@ void SplinePieces::gather(int i0, int i1, int j0, int j1) {
   groups_[index].end = static_cast<std::int32_t>(groups_.size());
 }
 
-bool SplinePieces::inside(const Piece& piece, const White& e) noexcept {
+bool SplinePieces::inside(const Piece& piece, const WhiteForm& e) noexcept {
   double most = 0;
   std::array<double, 16> form;
   for (std::size_t k = 0; k < 16; ++k) {
-    const double x = e.x(piece.x[k], piece.y[k], piece.z[k]), y = e.y(piece.y[k], piece.z[k]), z = e.z(piece.z[k]);
-    form[k] = x * x + y * y + z * z;
+    form[k] = e.at(piece.x[k], piece.y[k], piece.z[k]);
   }
   for (const double f : form) most = std::max(most, f);
   return most <= 1;
@@ -111,7 +93,7 @@ bool SplinePieces::inside(const Piece& piece, const White& e) noexcept {
 
 // The form of e on the piece: a polynomial of degree 6 both ways, by its Bernstein coefficients.
 struct SplinePieces::Form {
-  Form(const Piece& piece, const White& e) noexcept {
+  Form(const Piece& piece, const WhiteForm& e) noexcept {
     static constexpr double kOfCubic[4] = {1, 3, 3, 1}, kOfSixth[7] = {1, 1. / 6, 1. / 15, 1. / 20, 1. / 15, 1. / 6, 1};
     double x[16], y[16], z[16];
     for (std::size_t k = 0; k < 16; ++k) {
@@ -216,8 +198,9 @@ struct SplinePieces::Form {
 };
 
 bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept {
-  const White white(e);
-  if (!white.finite()) return false;
+  const WhiteForm white(e);
+  const double stretch = std::sqrt(most_eigenvalue(e.A));  // what is longest in those coordinates
+  if (!white.finite() || !std::isfinite(stretch)) return false;
   const int at_i = std::clamp(static_cast<int>(kParts * uv.x()), 0, nu_ - 1),
             at_j = std::clamp(static_cast<int>(kParts * uv.y()), 0, nv_ - 1);
   const auto way = [](int from, int to, int n) {
@@ -228,9 +211,8 @@ bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept
   for (std::int32_t g = 0; g < count;) {
     const Group& group = groups_[static_cast<std::size_t>(g)];
     const Vec3& c = group.centre;
-    const double room = 1 - white.stretch * group.radius;
-    const double x = white.x(c.x(), c.y(), c.z()), y = white.y(c.y(), c.z()), z = white.z(c.z());
-    if (room > 0 && x * x + y * y + z * z <= room * room) {
+    const double room = 1 - stretch * group.radius;
+    if (room > 0 && white.at(c.x(), c.y(), c.z()) <= room * room) {
       g = group.end;
       continue;
     }

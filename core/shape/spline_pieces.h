@@ -10,6 +10,8 @@
 
 namespace tactus {
 
+struct WhiteForm;
+
 class SplinePieces {
  public:
   SplinePieces() = default;
@@ -31,10 +33,9 @@ class SplinePieces {
     std::int32_t end = 0;    // the first group after those within it
     std::int32_t piece = 0;  // -1: more than one
   };
-  struct White;  // e as the unit ball
   struct Form;   // of e on a piece
   void gather(int i0, int i1, int j0, int j1);
-  [[nodiscard]] static bool inside(const Piece& piece, const White& e) noexcept;
+  [[nodiscard]] static bool inside(const Piece& piece, const WhiteForm& e) noexcept;
 
   int nu_ = 0, nv_ = 0;  // pieces
   std::vector<Piece> pieces_;
