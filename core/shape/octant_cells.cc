@@ -46,6 +46,14 @@ void OctantCells::divide(const SmoothSurface& surface, const Vec3& radii, int ax
   cells_[index].end = static_cast<std::int32_t>(cells_.size());
 }
 
+namespace {
+
+Two max_two(const Two& a, const Two& b) noexcept {
+  return a > b ? a : b;
+}
+
+}  // namespace
+
 bool OctantCells::lie_in(const EllipsoidForm& e, const Vec3& p, double known) const noexcept {
   const WhiteForm white(e);
   if (!white.finite() || !(e.at(Vec3::Zero()) <= 1)) return false;
@@ -57,10 +65,9 @@ bool OctantCells::lie_in(const EllipsoidForm& e, const Vec3& p, double known) co
     const WhiteForm form = white.mirrored(sign);
     for (std::int32_t i = 0; i < count;) {
       const Cell& cell = cells_[static_cast<std::size_t>(i)];
-      std::array<double, 4> value;
-      for (std::size_t k = 0; k < 4; ++k) value[k] = form.at(cell.x[k], cell.y[k], cell.z[k]);
-      if (std::max(std::max(value[0], value[1]), std::max(value[2], value[3])) <= 1 ||
-          (same && (cell.least.array() >= least.array()).all())) {
+      const Two high = max_two(form.at(load_two(&cell.x[0]), load_two(&cell.y[0]), load_two(&cell.z[0])),
+                               form.at(load_two(&cell.x[2]), load_two(&cell.y[2]), load_two(&cell.z[2])));
+      if ((high[0] <= 1 && high[1] <= 1) || (same && (cell.least.array() >= least.array()).all())) {
         i = cell.end;
         continue;
       }

@@ -21,9 +21,9 @@ class OctantCells {
   [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec3& p, double known) const noexcept;
 
  private:
-  static constexpr int kDepth = 5;
-  static constexpr double kEnough = 1e-3;  // what a cell's points may reach beyond the surface by, of its size
-  struct Cell {  // a square of directions, and its four quarters after it
+  static constexpr int kDepth = 6;
+  static constexpr double kEnough = 3e-4;  // what a cell's points may reach beyond the surface by, of its size
+  struct Cell {                            // a square of directions, and its four quarters after it
     std::array<double, 4> x, y, z;
     Vec3 least = Vec3::Zero();  // of the surface's coordinates
     std::int32_t end = 0;       // the first cell after its quarters

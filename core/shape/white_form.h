@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/math/two.h"
 #include "core/shape/ellipsoid_form.h"
 
 namespace tactus {
@@ -22,6 +23,11 @@ struct WhiteForm {
   [[nodiscard]] double z(double pz) const noexcept { return u22 * pz - k2; }
   [[nodiscard]] double at(double px, double py, double pz) const noexcept {
     const double a = x(px, py, pz), b = y(py, pz), c = z(pz);
+    return a * a + b * b + c * c;
+  }
+  [[nodiscard]] Two at(const Two& px, const Two& py, const Two& pz) const noexcept {
+    const Two a = two(u00) * px + two(u01) * py + two(u02) * pz - two(k0), b = two(u11) * py + two(u12) * pz - two(k1),
+              c = two(u22) * pz - two(k2);
     return a * a + b * b + c * c;
   }
   // Asked of a point's mirror image; sign: 1 and -1.
