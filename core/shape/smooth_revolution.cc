@@ -61,6 +61,9 @@ class Revolution : public ParametricSurface {
   [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept final {
     return pieces_.lie_in(e, at.p_S, on_profile(at.where));
   }
+  [[nodiscard]] bool lies_below(const Vec3& n_S, const SurfaceSeed& at, const FarFromHull& far) const noexcept final {
+    return pieces_.lie_below(n_S, at.p_S, on_profile(at.where), far);
+  }
 
  protected:
   [[nodiscard]] virtual double on_profile(const SurfacePoint& where) const noexcept = 0;

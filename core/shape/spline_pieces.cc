@@ -114,6 +114,24 @@ struct SplinePieces::Form {
     for (std::size_t i = 0; i < 7; ++i)
       for (std::size_t j = 0; j < 7; ++j) f[i][j] *= kOfSixth[i] * kOfSixth[j];
   }
+  // 1 and how much higher along n than `top` in units of `size`, a bicubic as one of degree 6.
+  Form(const Piece& piece, const Vec3& n, double top, double size) noexcept {
+    static constexpr double kRaised[7][4] = {
+        {1, 0, 0, 0},       {0.5, 0.5, 0, 0}, {0.2, 0.6, 0.2, 0}, {0.05, 0.45, 0.45, 0.05},
+        {0, 0.2, 0.6, 0.2}, {0, 0, 0.5, 0.5}, {0, 0, 0, 1}};
+    double half[7][4] = {};
+    for (std::size_t i = 0; i < 7; ++i)
+      for (std::size_t a = 0; a < 4; ++a)
+        for (std::size_t j = 0; j < 4; ++j)
+          half[i][j] +=
+              kRaised[i][a] * (n.x() * piece.x[4 * a + j] + n.y() * piece.y[4 * a + j] + n.z() * piece.z[4 * a + j]);
+    for (std::size_t i = 0; i < 7; ++i)
+      for (std::size_t k = 0; k < 7; ++k) {
+        double height = 0;
+        for (std::size_t j = 0; j < 4; ++j) height += kRaised[k][j] * half[i][j];
+        f[i][k] = 1 + (height - top) / size;
+      }
+  }
   Form(const double (&coefficients)[7][8]) noexcept {
     std::copy(&coefficients[0][0], &coefficients[0][0] + 56, &f[0][0]);
   }
@@ -197,16 +215,21 @@ struct SplinePieces::Form {
   double f[7][8] = {};
 };
 
-bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept {
-  const WhiteForm white(e);
-  const double stretch = std::sqrt(most_eigenvalue(e.A));  // what is longest in those coordinates
-  if (!white.finite() || !std::isfinite(stretch)) return false;
-  const int at_i = std::clamp(static_cast<int>(kParts * uv.x()), 0, nu_ - 1),
-            at_j = std::clamp(static_cast<int>(kParts * uv.y()), 0, nv_ - 1);
+// Where it is touched, seen from a piece: in units of that.
+Vec2 SplinePieces::seen_from(std::int32_t piece, const Vec2& uv) const noexcept {
   const auto way = [](int from, int to, int n) {
     const int ahead = (to - from + n) % n;
     return 2 * ahead > n ? ahead - n : ahead;
   };
+  const int i = std::clamp(static_cast<int>(kParts * uv.x()), 0, nu_ - 1),
+            j = std::clamp(static_cast<int>(kParts * uv.y()), 0, nv_ - 1);
+  return kParts * uv - Vec2(i + way(i, piece / nv_, nu_), j + way(j, piece % nv_, nv_));
+}
+
+bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept {
+  const WhiteForm white(e);
+  const double stretch = std::sqrt(most_eigenvalue(e.A));  // what is longest in those coordinates
+  if (!white.finite() || !std::isfinite(stretch)) return false;
   const auto count = static_cast<std::int32_t>(groups_.size());
   for (std::int32_t g = 0; g < count;) {
     const Group& group = groups_[static_cast<std::size_t>(g)];
@@ -220,10 +243,72 @@ bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept
     if (group.piece < 0) continue;
     const Piece& piece = pieces_[static_cast<std::size_t>(group.piece)];
     if (inside(piece, white)) continue;
-    const int i = way(at_i, group.piece / nv_, nu_), j = way(at_j, group.piece % nv_, nv_);
-    if (!Form(piece, white).below_about(kParts * uv.x() - at_i - i, kParts * uv.y() - at_j - j)) return false;
+    const Vec2 at = seen_from(group.piece, uv);
+    if (!Form(piece, white).below_about(at.x(), at.y())) return false;
   }
   return true;
+}
+
+// Some pieces, by their Bezier points.
+struct SplinePieces::Some {
+  const SplinePieces& all;
+  const std::int32_t* groups;
+  int count;
+  static Vec3 support(const void* some, const Vec3& d) noexcept {
+    const auto& self = *static_cast<const Some*>(some);
+    const double length = std::sqrt(d.squaredNorm());
+    double best = -std::numeric_limits<double>::infinity();
+    Vec3 out = Vec3::Zero();
+    for (int i = 0; i < self.count; ++i) {
+      const Group& group = self.all.groups_[static_cast<std::size_t>(self.groups[i])];
+      if (d.dot(group.centre) + length * group.radius <= best) continue;
+      const Piece& piece = self.all.pieces_[static_cast<std::size_t>(group.piece)];
+      for (std::size_t k = 0; k < 16; ++k) {
+        const double height = d.x() * piece.x[k] + d.y() * piece.y[k] + d.z() * piece.z[k];
+        if (height > best) best = height, out = Vec3(piece.x[k], piece.y[k], piece.z[k]);
+      }
+    }
+    return out;
+  }
+  // All at once, or in halves.
+  [[nodiscard]] bool far(const FarFromHull& from, int& tries) const noexcept {
+    if (count == 0) return true;
+    if (tries-- == 0) return false;
+    if (from.hull(support, this)) return true;
+    const int half = count / 2;
+    return count > 1 && Some{all, groups, half}.far(from, tries) &&
+           Some{all, groups + half, count - half}.far(from, tries);
+  }
+};
+
+bool SplinePieces::lie_below(const Vec3& n, const Vec3& p, const Vec2& uv, const FarFromHull& far) const noexcept {
+  const double top = n.dot(p);
+  std::array<std::int32_t, kHigher> higher;
+  int some = 0;
+  const auto count = static_cast<std::int32_t>(groups_.size());
+  for (std::int32_t g = 0; g < count;) {
+    const Group& group = groups_[static_cast<std::size_t>(g)];
+    if (n.dot(group.centre) + group.radius <= top || far.ball(group.centre, group.radius)) {
+      g = group.end;
+      continue;
+    }
+    ++g;
+    if (group.piece < 0) continue;
+    const Piece& piece = pieces_[static_cast<std::size_t>(group.piece)];
+    double most = -std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < 16; ++k)
+      most = std::max(most, n.x() * piece.x[k] + n.y() * piece.y[k] + n.z() * piece.z[k]);
+    if (most <= top) continue;
+    const Vec2 at = seen_from(group.piece, uv);
+    if ((at - Vec2(0.5, 0.5)).cwiseAbs().maxCoeff() < 1.5 &&
+        Form(piece, n, top, groups_[0].radius).below_about(at.x(), at.y())) {
+      continue;
+    }
+    if (some == kHigher) return false;
+    higher[static_cast<std::size_t>(some++)] = g - 1;
+  }
+  int tries = kTries;
+  return Some{*this, higher.data(), some}.far(far, tries);
 }
 
 }  // namespace tactus

@@ -21,9 +21,12 @@ class SplinePieces {
   // Does all of it lie in e, which it touches from within at uv? There the form of e is 1 and level, and falls from
   // there on; the Bezier points of pieces that are far from it lie in e.
   [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept;
+  // Is no point of it higher along n than p, which is at uv and has the normal n, but for those in far hulls?
+  [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, const Vec2& uv, const FarFromHull& far) const noexcept;
 
  private:
-  static constexpr int kParts = 2;  // of a patch, each way
+  static constexpr int kParts = 2;                 // of a patch, each way
+  static constexpr int kHigher = 128, kTries = 8;  // pieces that may be higher, and how often hulls of them are tried
   struct Piece {
     std::array<double, 16> x, y, z;  // [4 i + j]
   };
@@ -33,8 +36,10 @@ class SplinePieces {
     std::int32_t end = 0;    // the first group after those within it
     std::int32_t piece = 0;  // -1: more than one
   };
-  struct Form;   // of e on a piece
+  struct Some;
+  struct Form;  // of e, or a height, on a piece
   void gather(int i0, int i1, int j0, int j1);
+  [[nodiscard]] Vec2 seen_from(std::int32_t piece, const Vec2& uv) const noexcept;
   [[nodiscard]] static bool inside(const Piece& piece, const WhiteForm& e) noexcept;
 
   int nu_ = 0, nv_ = 0;  // pieces
