@@ -207,11 +207,11 @@ class FarFromOther : public FarFromHull {
  private:
   [[nodiscard]] Vec3 other() const noexcept { return of_a_ ? a_.to_own(b_.centre()) : a_.centre(); }
   static Vec3 support_a(const void* self, const Vec3& d) noexcept {
-    return static_cast<const FarFromOther*>(self)->a_.support(d);
+    return static_cast<const FarFromOther*>(self)->a_.outer_support(d);
   }
   static Vec3 support_b(const void* self, const Vec3& d) noexcept {
     const auto& own = *static_cast<const FarFromOther*>(self);
-    return own.a_.to_own(own.b_.support(own.a_.turned(d)));
+    return own.a_.to_own(own.b_.outer_support(own.a_.turned(d)));
   }
   const ExtremalSolid& a_;
   const SmoothSurface& b_;

@@ -30,6 +30,10 @@ class ExtremalSolid {
 
   // Farthest point of the core along d, in the work frame. Not of half-spaces.
   [[nodiscard]] Vec3 support(const Vec3& d) const noexcept;
+  [[nodiscard]] Vec3 outer_support(const Vec3& d) const noexcept {
+    if (surface() == nullptr) return support(d);
+    return from_own(surface()->outer_support(turned_to_own(d)));
+  }
   // The same, as closest_convex() asks for it.
   static Vec3 support_of(const void* solid, const Vec3& d) noexcept {
     return static_cast<const ExtremalSolid*>(solid)->support(d);

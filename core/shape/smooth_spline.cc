@@ -226,6 +226,7 @@ class SplineTorus final : public Spline {
   [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
     return pieces_.lie_in(e, at.where.uv);
   }
+  [[nodiscard]] Vec3 outer_support(const Vec3& d_S) const noexcept override { return pieces_.farthest(d_S); }
   [[nodiscard]] bool lies_below(const Vec3& n_S, const SurfaceSeed& at,
                                 const FarFromHull& far) const noexcept override {
     return pieces_.lie_below(n_S, at.p_S, at.where.uv, far);

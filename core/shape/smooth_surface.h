@@ -84,6 +84,8 @@ class SmoothSurface {
   [[nodiscard]] virtual Vec3 support_near(const Vec3& d_S, const SurfacePoint& /*near*/) const noexcept {
     return support(d_S);
   }
+  // Farthest point along d_S of something convex that holds the surface and is hardly larger: quick.
+  [[nodiscard]] virtual Vec3 outer_support(const Vec3& d_S) const noexcept { return support(d_S); }
   // Some points of the surface, at least 24, no gap wider than about half of the size; sorted, always the same.
   [[nodiscard]] virtual std::span<const SurfaceSeed> seeds() const noexcept = 0;
   // Centre and radius of a ball around the surface, in S [m].

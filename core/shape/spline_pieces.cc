@@ -249,26 +249,52 @@ bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept
   return true;
 }
 
-// Some pieces, by their Bezier points.
+// The farthest Bezier point along d of what has been looked at: of pieces whose balls reach farther than what is known.
+struct SplinePieces::Highest {
+  Highest(const SplinePieces& pieces, const Vec3& direction) noexcept
+      : all(pieces), d(direction), length(std::sqrt(direction.squaredNorm())) {}
+  [[nodiscard]] double top(const Group& group) const noexcept { return d.dot(group.centre) + length * group.radius; }
+  void look(const Group& group) noexcept {
+    const Piece& piece = all.pieces_[static_cast<std::size_t>(group.piece)];
+    double height[16];
+    for (std::size_t k = 0; k < 16; ++k) height[k] = d.x() * piece.x[k] + d.y() * piece.y[k] + d.z() * piece.z[k];
+    for (std::size_t k = 0; k < 16; ++k)
+      if (height[k] > best) best = height[k], point = Vec3(piece.x[k], piece.y[k], piece.z[k]);
+  }
+  // The higher half first.
+  void look_within(const Group& group) noexcept {
+    if (group.piece >= 0) return look(group);
+    const Group *high = &group + 1, *low = &all.groups_[static_cast<std::size_t>(high->end)];
+    double first = top(*high), second = top(*low);
+    if (second > first) std::swap(high, low), std::swap(first, second);
+    if (first > best) look_within(*high);
+    if (second > best) look_within(*low);
+  }
+  const SplinePieces& all;
+  const Vec3& d;
+  double length;
+  double best = -std::numeric_limits<double>::infinity();
+  Vec3 point = Vec3::Zero();
+};
+
+Vec3 SplinePieces::farthest(const Vec3& d) const noexcept {
+  Highest highest(*this, d);
+  highest.look_within(groups_[0]);
+  return highest.point;
+}
+
 struct SplinePieces::Some {
   const SplinePieces& all;
   const std::int32_t* groups;
   int count;
   static Vec3 support(const void* some, const Vec3& d) noexcept {
     const auto& self = *static_cast<const Some*>(some);
-    const double length = std::sqrt(d.squaredNorm());
-    double best = -std::numeric_limits<double>::infinity();
-    Vec3 out = Vec3::Zero();
+    Highest highest(self.all, d);
     for (int i = 0; i < self.count; ++i) {
       const Group& group = self.all.groups_[static_cast<std::size_t>(self.groups[i])];
-      if (d.dot(group.centre) + length * group.radius <= best) continue;
-      const Piece& piece = self.all.pieces_[static_cast<std::size_t>(group.piece)];
-      for (std::size_t k = 0; k < 16; ++k) {
-        const double height = d.x() * piece.x[k] + d.y() * piece.y[k] + d.z() * piece.z[k];
-        if (height > best) best = height, out = Vec3(piece.x[k], piece.y[k], piece.z[k]);
-      }
+      if (highest.top(group) > highest.best) highest.look(group);
     }
-    return out;
+    return highest.point;
   }
   // All at once, or in halves.
   [[nodiscard]] bool far(const FarFromHull& from, int& tries) const noexcept {

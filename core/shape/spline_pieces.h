@@ -23,6 +23,8 @@ class SplinePieces {
   [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept;
   // Is no point of it higher along n than p, which is at uv and has the normal n, but for those in far hulls?
   [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, const Vec2& uv, const FarFromHull& far) const noexcept;
+  // The farthest Bezier point.
+  [[nodiscard]] Vec3 farthest(const Vec3& d) const noexcept;
 
  private:
   static constexpr int kParts = 2;                 // of a patch, each way
@@ -37,6 +39,7 @@ class SplinePieces {
     std::int32_t piece = 0;  // -1: more than one
   };
   struct Some;
+  struct Highest;
   struct Form;  // of e, or a height, on a piece
   void gather(int i0, int i1, int j0, int j1);
   [[nodiscard]] Vec2 seen_from(std::int32_t piece, const Vec2& uv) const noexcept;
