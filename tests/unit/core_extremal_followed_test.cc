@@ -1,4 +1,4 @@
-// Pairs that are not convex, followed from call to call where a plane between their hulls proves the nearest place: the
+// Pairs that are not convex, followed from call to call where something proves the nearest place: the
 // same place as a search from nothing finds, whatever was remembered; hits on floors and boxes; a replay to the bit.
 #include <doctest/doctest.h>
 
@@ -173,6 +173,27 @@ TEST_CASE("extremal points, not convex: in a bowl bodies of every kind are follo
       INFO("body " << index);
       CHECK(tally.calls > 1500);
       CHECK(tally.hits > least * tally.calls);
+    }
+  }
+}
+
+// Beside a waist and beside a wavy ring: parts of the one lie beyond the plane between the two points. What proves the
+// place is that those are farther from the other's hull.
+TEST_CASE("extremal points, not convex: where no plane lies between the hulls a pair is followed") {
+  const Surfaces shapes;
+  std::vector<Shape> partners = shapes.partners;
+  partners.insert(partners.end(), {shapes.folded[1], shapes.folded[2]});
+  Random rng(47);
+  for (std::size_t first = 1; first < shapes.folded.size(); ++first) {
+    for (std::size_t second = 0; second < partners.size(); ++second) {
+      Tally tally;
+      for (int i = 0; i < 20; ++i) {
+        const double gap[] = {2e-3, -5e-4, 0.1, 0.3};
+        follow(shapes.folded[first], partners[second], gap[i % 4], 1, rng, tally);
+      }
+      INFO("surface " << first << ", partner " << second);
+      CHECK(tally.calls > 1200);
+      CHECK(tally.hits > (first == 1 ? 0.9 : 0.85) * tally.calls);
     }
   }
 }
