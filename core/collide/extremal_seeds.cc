@@ -167,8 +167,10 @@ bool ExtremalSearch::sure_within() const noexcept {
 // In an ellipsoid's hollow: A lies in an ellipsoid whose points are all at least d from the wall (or reach at most -d
 // beyond it), and which both A and that distance touch at A's point.
 bool ExtremalSearch::sure_in_hollow() const noexcept {
-  EllipsoidForm e;
-  if (!root_.opposed || !b_.is_ellipsoid(e) || !move_surface(e, root_.pb, root_.d)) return false;
+  InnerForm e;
+  if (!root_.opposed || !b_.is_ellipsoid(e)) return false;
+  e.wall = e, e.d = root_.d;
+  if (!move_surface(e, root_.pb, root_.d)) return false;
   const SmoothSurface* surface = a_.surface();
   if (surface == nullptr) return a_.lies_in(e, feature_, root_.pa);
   return surface->lies_in(a_.form_to_own(e), {a_.to_own(root_.pa), a_.turned_to_own(-root_.n), on_a_.where()});

@@ -54,7 +54,7 @@ Two max_two(const Two& a, const Two& b) noexcept {
 
 }  // namespace
 
-bool OctantCells::lie_in(const EllipsoidForm& e, const Vec3& p, double known) const noexcept {
+bool OctantCells::lie_in(const InnerForm& e, const Vec3& p, double known) const noexcept {
   const WhiteForm white(e);
   if (!white.finite() || !(e.at(Vec3::Zero()) <= 1)) return false;
   const Vec3 least = known * p.cwiseAbs();
@@ -71,7 +71,15 @@ bool OctantCells::lie_in(const EllipsoidForm& e, const Vec3& p, double known) co
         i = cell.end;
         continue;
       }
-      if (cell.whole) return false;
+      if (cell.whole) {
+        // What e is too narrow for, another of its kind may hold.
+        const Vec3 middle(cell.x[0] + cell.x[3], cell.y[0] + cell.y[3], cell.z[0] + cell.z[3]);
+        EllipsoidForm other;
+        if (!e.near(0.5 * sign.cwiseProduct(middle), other) || !(other.at(Vec3::Zero()) <= 1)) return false;
+        const WhiteForm wider = WhiteForm(other).mirrored(sign);
+        for (std::size_t k = 0; k < 4; ++k)
+          if (!(wider.at(cell.x[k], cell.y[k], cell.z[k]) <= 1)) return false;
+      }
       ++i;
     }
   }

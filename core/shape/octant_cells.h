@@ -18,7 +18,7 @@ class OctantCells {
 
   // Does all of the surface lie in e, but for what is in the octant of p, each coordinate not smaller than `known` of
   // p's? There it is known to.
-  [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec3& p, double known) const noexcept;
+  [[nodiscard]] bool lie_in(const InnerForm& e, const Vec3& p, double known) const noexcept;
 
  private:
   static constexpr int kDepth = 6;

@@ -135,7 +135,7 @@ class Superellipsoid final : public ImplicitSurface {
     return seed_at(p / std::sqrt(2 * implicit(p).F / scale_ + 1));
   }
   [[nodiscard]] SolidMoments moments() const noexcept override;
-  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override;
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override;
 
  private:
   Vec3 radii_, inverse_;
@@ -185,7 +185,7 @@ Vec3 Superellipsoid::support(const Vec3& d_S) const noexcept {
 // that touches it where it is meant to, of which F's gradient tells the axes. Where that is too wide, the gauge's p1-th
 // power, p = 2 / e, has second derivatives of at least p1 W (p - 1), which grow with each coordinate: e lies above it
 // where they are larger than its own, from some part of p on, and elsewhere cells must lie in e.
-bool Superellipsoid::lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept {
+bool Superellipsoid::lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept {
   const Vec3& p = at.p_S;
   const NestedSum sums = nested_sum(p.cwiseProduct(inverse_).cwiseAbs2(), second_, first_);
   const Vec3 weights(sums.G.ds * sums.R.ds, sums.G.ds * sums.R.dt, sums.G.dt);

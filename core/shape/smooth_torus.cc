@@ -42,7 +42,7 @@ class Torus final : public ImplicitSurface {
     return rho < ring_ ? rho * tube_ / (ring_ - rho) : std::numeric_limits<double>::infinity();
   }
   // Its centre line lies as much deeper in e as the tube is thick.
-  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
     EllipsoidForm deeper = e;
     CircleBound bound;
     return move_surface(deeper, at.p_S, tube_) &&

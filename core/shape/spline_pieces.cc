@@ -226,7 +226,7 @@ Vec2 SplinePieces::seen_from(std::int32_t piece, const Vec2& uv) const noexcept 
   return kParts * uv - Vec2(i + way(i, piece / nv_, nu_), j + way(j, piece % nv_, nv_));
 }
 
-bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept {
+bool SplinePieces::lie_in(const InnerForm& e, const Vec2& uv) const noexcept {
   const WhiteForm white(e);
   const double stretch = std::sqrt(most_eigenvalue(e.A));  // what is longest in those coordinates
   if (!white.finite() || !std::isfinite(stretch)) return false;
@@ -244,7 +244,12 @@ bool SplinePieces::lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept
     const Piece& piece = pieces_[static_cast<std::size_t>(group.piece)];
     if (inside(piece, white)) continue;
     const Vec2 at = seen_from(group.piece, uv);
-    if (!Form(piece, white).below_about(at.x(), at.y())) return false;
+    if (Form(piece, white).below_about(at.x(), at.y())) continue;
+    // What e is too narrow for, another of its kind may hold.
+    EllipsoidForm other;
+    if (!e.near(group.centre, other)) return false;
+    const WhiteForm wider(other);
+    if (!inside(piece, wider) && !Form(piece, wider).below_about(at.x(), at.y())) return false;
   }
   return true;
 }

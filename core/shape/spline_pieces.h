@@ -20,7 +20,7 @@ class SplinePieces {
 
   // Does all of it lie in e, which it touches from within at uv? There the form of e is 1 and level, and falls from
   // there on; the Bezier points of pieces that are far from it lie in e.
-  [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec2& uv) const noexcept;
+  [[nodiscard]] bool lie_in(const InnerForm& e, const Vec2& uv) const noexcept;
   // Is no point of it higher along n than p, which is at uv and has the normal n, but for those in far hulls?
   [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, const Vec2& uv, const FarFromHull& far) const noexcept;
   // The farthest Bezier point.
