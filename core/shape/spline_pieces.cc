@@ -152,9 +152,16 @@ struct SplinePieces::Form {
       for (std::size_t j = 0; j < 7; ++j) out.f[i][j] = f[j][i];
     return out;
   }
+  [[nodiscard]] bool below() const noexcept {
+    double most = 0;
+    for (const auto& row : f)
+      for (const double value : row) most = std::max(most, value);
+    return most <= 1 + kRounding;
+  }
   // At most 1, seen from the corner (i, j), 0 or 6, that is nearest to the touch, or is it? Nothing grows from there
   // but by u v: that much of u^2 and v^2 is set against it as makes a form that is not positive. Else in quarters.
   [[nodiscard]] bool below_from(std::size_t i, std::size_t j, int depth) const noexcept {
+    if (below()) return true;
     const auto c = [&](std::size_t k, std::size_t l) { return f[i == 0 ? k : 6 - k][j == 0 ? l : 6 - l]; };
     const double uu = c(2, 0) - 2 * c(1, 0) + c(0, 0), vv = c(0, 2) - 2 * c(0, 1) + c(0, 0);
     const double uv = std::max(0.0, c(1, 1) - c(1, 0) - c(0, 1) + c(0, 0));
@@ -179,6 +186,7 @@ struct SplinePieces::Form {
   }
   // The same of a piece whose touch lies at (u, v), or beyond its edges: then seen from the highest place on those.
   [[nodiscard]] bool below_about(double u, double v) const noexcept {
+    if (below()) return true;
     const bool beyond_u = !(u > 0 && u < 1), beyond_v = !(v > 0 && v < 1);
     u = std::clamp(u, 0.0, 1.0), v = std::clamp(v, 0.0, 1.0);
     if (beyond_u) v = highest_on(f[u < 0.5 ? 0 : 6], v);
