@@ -26,25 +26,29 @@ Four half_of(const Four& p, bool second) {
 
 SplinePieces::SplinePieces(const std::vector<Vec3>& control, int nu, int nv) : nu_(kParts * nu), nv_(kParts * nv) {
   static_assert(kParts == 2);
-  pieces_.resize(static_cast<std::size_t>(nu_ * nv_));
-  for (int i = 0; i < nu_; ++i)
-    for (int j = 0; j < nv_; ++j) {
-      std::array<Four, 4> net;
-      for (int a = 0; a < 4; ++a) {
-        Four row;
-        for (int b = 0; b < 4; ++b)
-          row[static_cast<std::size_t>(b)] =
-              control[static_cast<std::size_t>((i / kParts + a - 1 + nu) % nu * nv + (j / kParts + b - 1 + nv) % nv)];
-        net[static_cast<std::size_t>(a)] = half_of(bezier_points(row), j % 2 == 1);
-      }
-      Piece& piece = pieces_[static_cast<std::size_t>(i * nv_ + j)];
-      for (std::size_t b = 0; b < 4; ++b) {
-        const Four column = half_of(bezier_points({net[0][b], net[1][b], net[2][b], net[3][b]}), i % 2 == 1);
-        for (std::size_t a = 0; a < 4; ++a) {
-          piece.x[4 * a + b] = column[a].x(), piece.y[4 * a + b] = column[a].y(), piece.z[4 * a + b] = column[a].z();
-        }
+  const auto piece_of = [&](int i, int j, int parts) {  // the patch itself: parts = 1
+    std::array<Four, 4> net;
+    const auto part = [parts](const Four& p, int k) { return parts == 1 ? p : half_of(p, k % 2 == 1); };
+    for (int a = 0; a < 4; ++a) {
+      Four row;
+      for (int b = 0; b < 4; ++b)
+        row[static_cast<std::size_t>(b)] =
+            control[static_cast<std::size_t>((i / parts + a - 1 + nu) % nu * nv + (j / parts + b - 1 + nv) % nv)];
+      net[static_cast<std::size_t>(a)] = part(bezier_points(row), j);
+    }
+    Piece piece;
+    for (std::size_t b = 0; b < 4; ++b) {
+      const Four column = part(bezier_points({net[0][b], net[1][b], net[2][b], net[3][b]}), i);
+      for (std::size_t a = 0; a < 4; ++a) {
+        piece.x[4 * a + b] = column[a].x(), piece.y[4 * a + b] = column[a].y(), piece.z[4 * a + b] = column[a].z();
       }
     }
+    return piece;
+  };
+  for (int i = 0; i < nu_; ++i)
+    for (int j = 0; j < nv_; ++j) pieces_.push_back(piece_of(i, j, kParts));
+  for (int i = 0; i < nu; ++i)
+    for (int j = 0; j < nv; ++j) patches_.push_back(piece_of(i, j, 1));
   gather(0, nu_, 0, nv_);
 }
 
@@ -58,24 +62,32 @@ void SplinePieces::gather(int i0, int i1, int j0, int j1) {
   for (int i = i0; i < i1; ++i)
     for (int j = j0; j < j1; ++j)
       for (std::size_t k = 0; k < 16; ++k) lo = lo.cwiseMin(point(i, j, k)), hi = hi.cwiseMax(point(i, j, k));
-  Group group{0.5 * (lo + hi), 0, 0, -1};
+  Group group{0.5 * (lo + hi), 0, 0, -1, -1};
   for (int i = i0; i < i1; ++i)
     for (int j = j0; j < j1; ++j)
       for (std::size_t k = 0; k < 16; ++k)
         group.radius = std::max(group.radius, (1 + 1e-12) * (point(i, j, k) - group.centre).norm());
   if (i1 - i0 == 1 && j1 - j0 == 1) group.piece = i0 * nv_ + j0;
+  if (i1 - i0 == kParts && j1 - j0 == kParts) group.patch = i0 / kParts * (nv_ / kParts) + j0 / kParts;
   const std::size_t index = groups_.size();
   groups_.push_back(group);
   if (group.piece < 0) {
     double along_u = 0, along_v = 0;
     for (int i = i0; i < i1; ++i) along_u += (point(i, j0, 12) - point(i, j0, 0)).norm();
     for (int j = j0; j < j1; ++j) along_v += (point(i0, j, 3) - point(i0, j, 0)).norm();
-    if (j1 - j0 == 1 || (i1 - i0 > 1 && along_u >= along_v)) {
-      gather(i0, (i0 + i1) / 2, j0, j1);
-      gather((i0 + i1) / 2, i1, j0, j1);
+    // Between patches, as long as there are some.
+    const auto halved = [](int k0, int k1) {
+      return k1 - k0 > kParts ? (k0 + k1) / (2 * kParts) * kParts : (k0 + k1) / 2;
+    };
+    const bool whole_u = i1 - i0 <= kParts && j1 - j0 > kParts, whole_v = j1 - j0 <= kParts && i1 - i0 > kParts;
+    if (j1 - j0 == 1 || whole_v || (i1 - i0 > 1 && !whole_u && along_u >= along_v)) {
+      const int middle = halved(i0, i1);
+      gather(i0, middle, j0, j1);
+      gather(middle, i1, j0, j1);
     } else {
-      gather(i0, i1, j0, (j0 + j1) / 2);
-      gather(i0, i1, (j0 + j1) / 2, j1);
+      const int middle = halved(j0, j1);
+      gather(i0, i1, j0, middle);
+      gather(i0, i1, middle, j1);
     }
   }
   groups_[index].end = static_cast<std::int32_t>(groups_.size());
@@ -243,7 +255,8 @@ bool SplinePieces::lie_in(const InnerForm& e, const Vec2& uv) const noexcept {
     const Group& group = groups_[static_cast<std::size_t>(g)];
     const Vec3& c = group.centre;
     const double room = 1 - stretch * group.radius;
-    if (room > 0 && white.at(c.x(), c.y(), c.z()) <= room * room) {
+    if ((room > 0 && white.at(c.x(), c.y(), c.z()) <= room * room) ||
+        (group.patch >= 0 && inside(patches_[static_cast<std::size_t>(group.patch)], white))) {
       g = group.end;
       continue;
     }

@@ -37,6 +37,7 @@ class SplinePieces {
     double radius = 0;
     std::int32_t end = 0;    // the first group after those within it
     std::int32_t piece = 0;  // -1: more than one
+    std::int32_t patch = 0;  // -1: not the pieces of one patch
   };
   struct Some;
   struct Highest;
@@ -46,7 +47,7 @@ class SplinePieces {
   [[nodiscard]] static bool inside(const Piece& piece, const WhiteForm& e) noexcept;
 
   int nu_ = 0, nv_ = 0;  // pieces
-  std::vector<Piece> pieces_;
+  std::vector<Piece> pieces_, patches_;
   std::vector<Group> groups_;
 };
 
