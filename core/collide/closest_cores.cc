@@ -185,4 +185,12 @@ double closest_convex(const ConvexSupport& a, const ConvexSupport& b, const Vec3
   return length_and_direction(v, nhat_BA);
 }
 
+bool farther_than(const ConvexSupport& a, const ConvexSupport& b, const Vec3& start, double least) noexcept {
+  const auto difference = [&](const Vec3& d) { return Corner{a.function(a.solid, d) - b.function(b.solid, -d), 0, 0}; };
+  Simplex s;
+  Vec3 v = start, n;
+  nearest_to_origin(difference, v, s, 1e-3, least);
+  return length_and_direction(v, n) > least && n.dot(difference(-n).p) >= least;
+}
+
 }  // namespace tactus

@@ -27,5 +27,7 @@ struct ConvexSupport {
 };
 double closest_convex(const ConvexSupport& a, const ConvexSupport& b, const Vec3& start, double enough,
                       Vec3& nhat_BA) noexcept;
+// Is there a plane that shows them to be at least `least` apart?
+bool farther_than(const ConvexSupport& a, const ConvexSupport& b, const Vec3& start, double least) noexcept;
 
 }  // namespace tactus

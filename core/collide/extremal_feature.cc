@@ -118,7 +118,7 @@ void ExtremalFeature::place_in_work(const Vec3& p_S) noexcept {
   p_.noalias() = R_ * p_S + X_p_;
 }
 
-void ExtremalFeature::evaluate() noexcept {
+[[gnu::flatten]] void ExtremalFeature::evaluate() noexcept {
   eta_ = 0;
   switch (kind_) {
     case Kind::implicit: {
@@ -166,7 +166,7 @@ void ExtremalFeature::evaluate() noexcept {
   }
 }
 
-void ExtremalFeature::curvature(const Vec3& t1, const Vec3& t2, Form2& k, Pair2& w) const noexcept {
+[[gnu::flatten]] void ExtremalFeature::curvature(const Vec3& t1, const Vec3& t2, Form2& k, Pair2& w) const noexcept {
   k = {}, w = {};
   if (kind_ == Kind::plane) return;
   if (kind_ == Kind::side) {
@@ -194,7 +194,7 @@ double ExtremalFeature::bend(const Vec3& n) const noexcept {
   return kind_ == Kind::circle ? -(p_ - c_).dot(n) / (radius_ * radius_) : 0.0;
 }
 
-void ExtremalFeature::move(const Vec3& t1, const Vec3& t2, const Pair2& x) noexcept {
+[[gnu::flatten]] void ExtremalFeature::move(const Vec3& t1, const Vec3& t2, const Pair2& x) noexcept {
   switch (kind_) {
     case Kind::implicit:
       p_S_ += to_S(x.x * t1 + x.y * t2) + eta_ * n_S_;

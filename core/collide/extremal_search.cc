@@ -78,7 +78,7 @@ bool ExtremalSearch::shallow() const noexcept {
 bool ExtremalSearch::followed() const noexcept {
   EllipsoidForm hollow;
   if (!b_.cavity()) return true;
-  return b_.is_ellipsoid(hollow) && (a_.surface() == nullptr || a_.surface()->kind() != SmoothKind::spline);
+  return b_.is_ellipsoid(hollow);
 }
 
 bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {

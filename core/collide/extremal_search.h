@@ -45,6 +45,7 @@ class ExtremalSearch {
   [[nodiscard]] bool sure() const noexcept;
   [[nodiscard]] bool shallow() const noexcept;
   [[nodiscard]] bool sure_folded() const noexcept;
+  [[nodiscard]] bool sure_beside(bool a_above, bool b_below) const noexcept;
   [[nodiscard]] bool sure_within() const noexcept;
   [[nodiscard]] bool sure_in_hollow() const noexcept;
   bool cold_plane() noexcept;

@@ -167,8 +167,10 @@ bool ExtremalSearch::sure_within() const noexcept {
 // In an ellipsoid's hollow: A lies in an ellipsoid whose points are all at least d from the wall (or reach at most -d
 // beyond it), and which both A and that distance touch at A's point.
 bool ExtremalSearch::sure_in_hollow() const noexcept {
-  EllipsoidForm e;
-  if (!root_.opposed || !b_.is_ellipsoid(e) || !move_surface(e, root_.pb, root_.d)) return false;
+  InnerForm e;
+  if (!root_.opposed || !b_.is_ellipsoid(e)) return false;
+  e.wall = e, e.d = root_.d;
+  if (!move_surface(e, root_.pb, root_.d)) return false;
   const SmoothSurface* surface = a_.surface();
   if (surface == nullptr) return a_.lies_in(e, feature_, root_.pa);
   return surface->lies_in(a_.form_to_own(e), {a_.to_own(root_.pa), a_.turned_to_own(-root_.n), on_a_.where()});
@@ -181,10 +183,54 @@ bool ExtremalSearch::sure_folded() const noexcept {
   // A point of a convex surface with its normal is the farthest along that.
   const bool known = !a_.bounded() || (a_.surface() != nullptr && a_.surface()->convex());
   const Vec3 low = known ? root_.pa : (a_.surface() != nullptr ? on_a_.farthest(-n) : a_.support(-n));
-  const double gap = n.dot(low - on_b_.farthest(n));
-  if (gap < root_.d - kHulls * scale_) return false;
+  const Vec3 high = on_b_.farthest(n);
+  const double rounding = kHulls * scale_;
+  if (n.dot(low - high) < root_.d - rounding &&
+      !sure_beside(n.dot(root_.pa - low) <= rounding, n.dot(high - root_.pb) <= rounding))
+    return false;
   if (!a_.bounded() || root_.d >= 0) return true;
   return root_.parts && shallow() && overlaps_there();
+}
+
+// Is a hull of something of one farther from the other's hull than the root's points are? All in the one's own frame.
+class FarFromOther : public FarFromHull {
+ public:
+  FarFromOther(const ExtremalSolid& a, const SmoothSurface& b, bool of_a, double d) noexcept
+      : a_(a), b_(b), of_a_(of_a), least_(std::max(d, 0.0)) {}
+  [[nodiscard]] bool ball(const Vec3& centre, double radius) const noexcept override {
+    const double reach = radius + least_ + (of_a_ ? b_.radius() : a_.size());
+    return (centre - other()).squaredNorm() >= reach * reach;
+  }
+  [[nodiscard]] bool hull(Support support, const void* hull) const noexcept override {
+    const ConvexSupport one{support, hull}, two{of_a_ ? support_b : support_a, this};
+    return farther_than(two, one, other() - support(hull, other()), least_);
+  }
+
+ private:
+  [[nodiscard]] Vec3 other() const noexcept { return of_a_ ? a_.to_own(b_.centre()) : a_.centre(); }
+  static Vec3 support_a(const void* self, const Vec3& d) noexcept {
+    return static_cast<const FarFromOther*>(self)->a_.outer_support(d);
+  }
+  static Vec3 support_b(const void* self, const Vec3& d) noexcept {
+    const auto& own = *static_cast<const FarFromOther*>(self);
+    return own.a_.to_own(own.b_.outer_support(own.a_.turned(d)));
+  }
+  const ExtremalSolid& a_;
+  const SmoothSurface& b_;
+  bool of_a_;
+  double least_;
+};
+
+// Not convex, and no plane between the hulls: but the one through the root's points is between what of A and B is not
+// farther away from the other's hull than they are.
+bool ExtremalSearch::sure_beside(bool a_above, bool b_below) const noexcept {
+  if (!a_.bounded()) return false;
+  if (!b_below && !b_.lies_below(root_.n, {root_.pb, root_.n, on_b_.where()}, FarFromOther(a_, b_, false, root_.d)))
+    return false;
+  if (a_above) return true;
+  const Vec3 n = a_.turned_to_own(-root_.n);
+  return a_.surface() != nullptr &&
+         a_.surface()->lies_below(n, {a_.to_own(root_.pa), n, on_a_.where()}, FarFromOther(a_, b_, true, root_.d));
 }
 
 void ExtremalSearch::keep(const ExtremalSearch& other) noexcept {

@@ -30,6 +30,10 @@ class ExtremalSolid {
 
   // Farthest point of the core along d, in the work frame. Not of half-spaces.
   [[nodiscard]] Vec3 support(const Vec3& d) const noexcept;
+  [[nodiscard]] Vec3 outer_support(const Vec3& d) const noexcept {
+    if (surface() == nullptr) return support(d);
+    return from_own(surface()->outer_support(turned_to_own(d)));
+  }
   // The same, as closest_convex() asks for it.
   static Vec3 support_of(const void* solid, const Vec3& d) noexcept {
     return static_cast<const ExtremalSolid*>(solid)->support(d);
@@ -40,7 +44,8 @@ class ExtremalSolid {
   // Does all of the core lie in the ellipsoid e (work frame), which its feature touches from within at p? Not surfaces.
   [[nodiscard]] bool lies_in(const EllipsoidForm& e, std::int32_t feature, const Vec3& p) const noexcept;
   // The ellipsoid, seen from the solid's own frame.
-  [[nodiscard]] EllipsoidForm form_to_own(const EllipsoidForm& e) const noexcept {
+  template <typename Form>
+  [[nodiscard]] Form form_to_own(const Form& e) const noexcept {
     return e.seen_from(core_.R, core_.p);
   }
   // The feature that is farthest along d: vertices within `level` of the farthest make an edge or a face.

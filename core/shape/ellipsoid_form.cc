@@ -37,6 +37,14 @@ bool move_surface(EllipsoidForm& e, const Vec3& p, double d) noexcept {
   return true;
 }
 
+// The foot of x on the wall, about.
+bool InnerForm::near(const Vec3& x, EllipsoidForm& out) const noexcept {
+  const Vec3 g = wall.A * (x - wall.m);
+  const Vec3 p = x + 0.5 * (1 - wall.at(x)) / g.squaredNorm() * g - wall.m;
+  out = wall;
+  return move_surface(out, wall.m + p / std::sqrt(p.dot(wall.A * p)), d);
+}
+
 // e - 1 <= mu (inner - 1) everywhere, if mu A_inner - A >= 0 and both sides have one value and gradient at p.
 bool holds_ellipsoid(const EllipsoidForm& e, const EllipsoidForm& inner, const Vec3& p) noexcept {
   const Vec3 outside = e.A * (p - e.m), inside = inner.A * (p - inner.m);

@@ -24,6 +24,18 @@ struct EllipsoidForm {
 // is not the nearest place of the surface.
 [[nodiscard]] bool move_surface(EllipsoidForm& e, const Vec3& p, double d) noexcept;
 
+// An ellipsoid e within the points that are at least d from a wall's outside, and which others there are.
+struct InnerForm : EllipsoidForm {
+  EllipsoidForm wall;
+  double d = 0;
+
+  [[nodiscard]] InnerForm seen_from(const Mat3& R, const Vec3& p) const noexcept {
+    return {EllipsoidForm::seen_from(R, p), wall.seen_from(R, p), d};
+  }
+  // The one that is widest about where the wall is near x. False: none.
+  [[nodiscard]] bool near(const Vec3& x, EllipsoidForm& out) const noexcept;
+};
+
 // Does e hold the ellipsoid `inner`, which touches it at p from within?
 [[nodiscard]] bool holds_ellipsoid(const EllipsoidForm& e, const EllipsoidForm& inner, const Vec3& p) noexcept;
 

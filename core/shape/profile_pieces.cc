@@ -59,6 +59,16 @@ ProfilePieces::ProfilePieces(const ProfileCurve& curve, bool closed) : closed_(c
       piece.most_r2 = *std::max_element(piece.r2.begin(), piece.r2.end());
       piece.least_z = *std::min_element(piece.z.begin(), piece.z.end());
       piece.most_z = *std::max_element(piece.z.begin(), piece.z.end());
+      for (std::size_t k = 0; k < 4; ++k) {
+        // Over powers of s: b_k = sum of C(k, i) / C(3, i) c_i.
+        const auto point = [k](const std::array<double, 4>& powers) {
+          double out = 0;
+          for (std::size_t m = 0; m <= k; ++m)
+            out += choose(static_cast<int>(k), static_cast<int>(m)) / choose(3, static_cast<int>(m)) * powers[m];
+          return out;
+        };
+        piece.rho[k] = point(rho), piece.height[k] = point(z);
+      }
       pieces_.push_back(piece);
     }
   }
@@ -106,6 +116,68 @@ bool ProfilePieces::lie_in(const EllipsoidForm& e, const Vec3& p, double t) cons
   };
   const int ahead = closed_ ? n / 2 : n - 1 - at;
   return known(1, ahead) && known(-1, n - 1 - ahead);
+}
+
+// What some pieces in a row make: their Bezier points' circles.
+struct ProfilePieces::Row {
+  const ProfilePieces& all;
+  int first = 0, count = 0;
+  static Vec3 support(const void* row, const Vec3& d) noexcept {
+    const auto& self = *static_cast<const Row*>(row);
+    const auto n = static_cast<int>(self.all.pieces_.size());
+    const double side = std::sqrt(d.x() * d.x() + d.y() * d.y());
+    double best = -std::numeric_limits<double>::infinity(), rho = 0, z = 0;
+    for (int i = 0; i < self.count; ++i) {
+      const Piece& piece = self.all.pieces_[static_cast<std::size_t>((self.first + i) % n)];
+      for (std::size_t k = 0; k < 4; ++k) {
+        const double height = side * std::abs(piece.rho[k]) + d.z() * piece.height[k];
+        if (height > best) best = height, rho = std::abs(piece.rho[k]), z = piece.height[k];
+      }
+    }
+    return side > 0 ? Vec3(rho / side * d.x(), rho / side * d.y(), z) : Vec3(rho, 0, z);
+  }
+};
+
+bool ProfilePieces::lie_below(const Vec3& n, const Vec3& p, double t, const FarFromHull& far) const noexcept {
+  if (n.x() * p.x() + n.y() * p.y() < 0) return false;
+  const auto count = static_cast<int>(pieces_.size());
+  const int at = std::clamp(static_cast<int>(t * kParts), 0, count - 1);
+  const double side = std::sqrt(n.x() * n.x() + n.y() * n.y()), top = n.dot(p);
+  bool linked = true;
+  const auto low = [&](int i) {
+    const Piece& piece = pieces_[static_cast<std::size_t>(i)];
+    double h[4];
+    for (std::size_t k = 0; k < 4; ++k) h[k] = side * piece.rho[k] + n.z() * piece.height[k];
+    linked = linked && h[2] - 2 * h[1] + h[0] <= 0 && h[3] - 2 * h[2] + h[1] <= 0;
+    return linked || std::max(std::max(h[0], h[1]), std::max(h[2], h[3])) <= top;
+  };
+  if (!low(at)) return false;
+  const bool falls = linked;
+  // From the touch to both sides, as far as heights fall; then what is higher, row by row.
+  const int ahead = closed_ ? count - 1 : count - 1 - at;
+  int first = 1, last = closed_ ? count - 1 : at;
+  while (first <= ahead && low((at + first) % count) && linked) ++first;
+  linked = falls;
+  if (closed_) last = count - first;
+  int behind = 1;
+  while (behind <= last && low((at - behind + count) % count) && linked) ++behind;
+  linked = false;
+  Row row{*this};
+  const int end = closed_ ? count - behind : ahead;
+  const auto higher = [&](int from, int to) {
+    row.count = 0;
+    for (int i = from; i <= to + 1; ++i) {
+      const int index = ((at + i) % count + count) % count;
+      if (i <= to && !low(index)) {
+        if (row.count++ == 0) row.first = index;
+      } else if (row.count > 0) {
+        if (!far.hull(Row::support, &row)) return false;
+        row.count = 0;
+      }
+    }
+    return true;
+  };
+  return higher(first, end) && (closed_ || higher(-at, -behind));
 }
 
 }  // namespace tactus

@@ -7,6 +7,7 @@
 
 #include "core/shape/ellipsoid_form.h"
 #include "core/shape/smooth_profile.h"
+#include "core/shape/smooth_surface.h"
 
 namespace tactus {
 
@@ -18,6 +19,9 @@ class ProfilePieces {
   // Do all circles that the curve makes about z lie in e, which p, on the circle at t, touches from within? There what
   // bounds e is 1 and level; on the pieces about t it must be concave, on all others some bound below 1.
   [[nodiscard]] bool lie_in(const EllipsoidForm& e, const Vec3& p, double t) const noexcept;
+  // Is no point of those circles higher along n than p, on the circle at t, which has the normal n, but for those in
+  // far balls? Heights are those of the curve, where n points away from the axis: concave about t, lower elsewhere.
+  [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, double t, const FarFromHull& far) const noexcept;
 
  private:
   static constexpr int kParts = 4;       // of a segment
@@ -27,7 +31,9 @@ class ProfilePieces {
     double most_r2, least_z, most_z;  // the box around it
     Values r2, z2, z;
     Second ddr2, ddz2, ddz;
+    std::array<double, 4> rho, height;  // Bezier points
   };
+  struct Row;
   [[nodiscard]] static bool below(const Piece& piece, const CircleBound& bound) noexcept;
   [[nodiscard]] static bool concave(const Piece& piece, const CircleBound& bound) noexcept;
 

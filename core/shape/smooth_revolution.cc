@@ -58,8 +58,11 @@ class Revolution : public ParametricSurface {
     return box;
   }
   [[nodiscard]] SolidMoments moments() const noexcept final { return moments_; }
-  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept final {
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept final {
     return pieces_.lie_in(e, at.p_S, on_profile(at.where));
+  }
+  [[nodiscard]] bool lies_below(const Vec3& n_S, const SurfaceSeed& at, const FarFromHull& far) const noexcept final {
+    return pieces_.lie_below(n_S, at.p_S, on_profile(at.where), far);
   }
 
  protected:

@@ -11,6 +11,7 @@
 #include "core/shape/smooth_base.h"
 #include "core/shape/smooth_shapes.h"
 #include "core/shape/smooth_tessellate.h"
+#include "core/shape/spline_pieces.h"
 
 namespace tactus {
 
@@ -179,7 +180,8 @@ Vec3 Spline::climb(const Vec3& d_S, SurfacePoint where, PatchJet jet) const noex
 class SplineTorus final : public Spline {
  public:
   // control[i nv + j]
-  SplineTorus(const std::vector<Vec3>& control, std::size_t nu, std::size_t nv) : nu_(nu), nv_(nv) {
+  SplineTorus(const std::vector<Vec3>& control, std::size_t nu, std::size_t nv)
+      : nu_(nu), nv_(nv), pieces_(control, static_cast<int>(nu), static_cast<int>(nv)) {
     for (std::size_t i = 0; i < nu + 3; ++i)
       for (std::size_t j = 0; j < nv + 3; ++j) {
         const Vec3& p = control[(i + nu - 1) % nu * nv + (j + nv - 1) % nv];
@@ -221,6 +223,14 @@ class SplineTorus final : public Spline {
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {
     return seed_at(normalise({0, Vec2(w.x() * static_cast<double>(nu_), w.y() * static_cast<double>(nv_))}));
   }
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
+    return pieces_.lie_in(e, at.where.uv);
+  }
+  [[nodiscard]] Vec3 outer_support(const Vec3& d_S) const noexcept override { return pieces_.farthest(d_S); }
+  [[nodiscard]] bool lies_below(const Vec3& n_S, const SurfaceSeed& at,
+                                const FarFromHull& far) const noexcept override {
+    return pieces_.lie_below(n_S, at.p_S, at.where.uv, far);
+  }
 
  private:
   static double wrapped(double t, std::size_t n) noexcept {
@@ -239,6 +249,7 @@ class SplineTorus final : public Spline {
 
   std::size_t nu_, nv_;
   std::vector<Point4> net_;  // control points, those beyond the ends repeated: (nu + 3) x (nv + 3), from -1
+  SplinePieces pieces_;
 };
 
 class SplineBall final : public Spline {

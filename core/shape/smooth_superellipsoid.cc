@@ -6,8 +6,10 @@
 
 #include "core/check.h"
 #include "core/math/one_plus.h"
+#include "core/shape/octant_cells.h"
 #include "core/shape/smooth_base.h"
 #include "core/shape/smooth_shapes.h"
+#include "core/shape/white_form.h"
 
 namespace tactus {
 
@@ -119,6 +121,7 @@ class Superellipsoid final : public ImplicitSurface {
     const Vec3 r2 = radii.cwiseAbs2();
     radius_ = std::sqrt(dual_of_squares(dual_of_squares(r2.x(), r2.y(), e2), r2.z(), e1));
     find_seeds();
+    cells_ = OctantCells(*this, radii);
   }
   [[nodiscard]] SmoothKind kind() const noexcept override { return SmoothKind::superellipsoid; }
   [[nodiscard]] bool convex() const noexcept override { return true; }
@@ -132,20 +135,13 @@ class Superellipsoid final : public ImplicitSurface {
     return seed_at(p / std::sqrt(2 * implicit(p).F / scale_ + 1));
   }
   [[nodiscard]] SolidMoments moments() const noexcept override;
-  // The gauge's square is convex in the squares, so it lies above its tangent there: the superellipsoid in an ellipsoid
-  // that touches it where it is meant to, of which F's gradient tells the axes.
-  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
-    const NestedSum sums = nested_sum(at.p_S.cwiseProduct(inverse_).cwiseAbs2(), second_, first_);
-    const Vec3 weights(sums.G.ds * sums.R.ds, sums.G.ds * sums.R.dt, sums.G.dt);
-    EllipsoidForm around;
-    around.A = inverse_.cwiseAbs2().cwiseProduct(weights).asDiagonal();
-    return holds_ellipsoid(e, around, at.p_S);
-  }
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override;
 
  private:
   Vec3 radii_, inverse_;
   Exponent first_, second_;  // e1, e2
   double scale_, radius_ = 0;
+  OctantCells cells_;
 };
 
 // With x_i scaled, R = N(X, Y; k2) and G = N(R, Z; k1):
@@ -183,6 +179,30 @@ Vec3 Superellipsoid::support(const Vec3& d_S) const noexcept {
   const DualSum side = dual_sum(a.x(), a.y(), second_.e), whole = dual_sum(side.value, a.z(), first_.e);
   return {std::copysign(radii_.x() * whole.ds * side.ds, s.x()), std::copysign(radii_.y() * whole.ds * side.dt, s.y()),
           std::copysign(radii_.z() * whole.dt, s.z())};
+}
+
+// The gauge's square is convex in the squares, so it lies above its tangent there: the superellipsoid in an ellipsoid W
+// that touches it where it is meant to, of which F's gradient tells the axes. Where that is too wide, the gauge's p1-th
+// power, p = 2 / e, has second derivatives of at least p1 W (p - 1), which grow with each coordinate: e lies above it
+// where they are larger than its own, from some part of p on, and elsewhere cells must lie in e.
+bool Superellipsoid::lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept {
+  const Vec3& p = at.p_S;
+  const NestedSum sums = nested_sum(p.cwiseProduct(inverse_).cwiseAbs2(), second_, first_);
+  const Vec3 weights(sums.G.ds * sums.R.ds, sums.G.ds * sums.R.dt, sums.G.dt);
+  EllipsoidForm around;
+  around.A = inverse_.cwiseAbs2().cwiseProduct(weights).asDiagonal();
+  if (holds_ellipsoid(e, around, p)) return true;
+  const double p1 = 2 * first_.k, p2 = 2 * second_.k, grows = std::max(p1, p2) - 2;
+  if (!(grows > 0)) return false;
+  // (x^p2 + y^p2)^(p1/p2), p1 < p2: its derivatives shrink with the sum, which is at most 1.
+  const double shrunk = p1 < p2 ? power(std::sqrt(sums.R.value), p2 - p1) : 1;
+  const Vec3 outside = e.A * (p - e.m), inside = around.A * p;
+  const double ratio = outside.dot(inside) / inside.squaredNorm(), side = (std::min(p1, p2) - 1) * shrunk;
+  const Vec3 bend = ratio * Vec3(side, side, p1 - 1).cwiseProduct(around.A.diagonal());
+  if (!(bend.minCoeff() > 0)) return false;
+  const Vec3 root = bend.cwiseSqrt().cwiseInverse();
+  const double most = most_eigenvalue(root.asDiagonal() * e.A * root.asDiagonal());
+  return most < 1 && cells_.lie_in(e, p, power(most, 1 / grows));
 }
 
 // Jaklic, Leonardis & Solina 2000, section 2.3.

@@ -45,6 +45,15 @@ struct SurfaceSeed {
   SurfacePoint where;  // parametric surfaces only
 };
 
+// What a convex hull, given by its farthest points, may be far from.
+class FarFromHull {
+ public:
+  using Support = Vec3 (*)(const void* hull, const Vec3& d) noexcept;
+  virtual ~FarFromHull() = default;
+  [[nodiscard]] virtual bool ball(const Vec3& centre, double radius) const noexcept = 0;  // quick
+  [[nodiscard]] virtual bool hull(Support support, const void* hull) const noexcept = 0;
+};
+
 // Constant once built (scene/ builds and checks, so that nothing here throws); owned by the Model, outlives the World.
 class SmoothSurface {
  public:
@@ -75,6 +84,8 @@ class SmoothSurface {
   [[nodiscard]] virtual Vec3 support_near(const Vec3& d_S, const SurfacePoint& /*near*/) const noexcept {
     return support(d_S);
   }
+  // Farthest point along d_S of something convex that holds the surface and is hardly larger: quick.
+  [[nodiscard]] virtual Vec3 outer_support(const Vec3& d_S) const noexcept { return support(d_S); }
   // Some points of the surface, at least 24, no gap wider than about half of the size; sorted, always the same.
   [[nodiscard]] virtual std::span<const SurfaceSeed> seeds() const noexcept = 0;
   // Centre and radius of a ball around the surface, in S [m].
@@ -95,8 +106,12 @@ class SmoothSurface {
   // The ellipsoid that the surface is: of bowls, the hollow. False: none.
   [[nodiscard]] virtual bool is_ellipsoid(EllipsoidForm& /*out*/) const noexcept { return false; }
   // Does all of the surface lie in the ellipsoid e (in S), which it touches at `at` from within? False: not proved.
-  [[nodiscard]] virtual bool lies_in(const EllipsoidForm& /*e*/, const SurfaceSeed& /*at*/) const noexcept {
-    return false;
+  [[nodiscard]] virtual bool lies_in(const InnerForm& /*e*/, const SurfaceSeed& /*at*/) const noexcept { return false; }
+  // Is no point of the surface higher along n_S than `at`, whose normal that is, but for those in hulls that are
+  // far? False: not proved.
+  [[nodiscard]] virtual bool lies_below(const Vec3& /*n_S*/, const SurfaceSeed& /*at*/,
+                                        const FarFromHull& /*far*/) const noexcept {
+    return convex() && !cavity();
   }
 
   // What loading, drawing and tests need; not for the tick.

@@ -42,11 +42,15 @@ class Torus final : public ImplicitSurface {
     return rho < ring_ ? rho * tube_ / (ring_ - rho) : std::numeric_limits<double>::infinity();
   }
   // Its centre line lies as much deeper in e as the tube is thick.
-  [[nodiscard]] bool lies_in(const EllipsoidForm& e, const SurfaceSeed& at) const noexcept override {
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
     EllipsoidForm deeper = e;
     CircleBound bound;
     return move_surface(deeper, at.p_S, tube_) &&
            bound_circles(deeper, touching_factor(deeper, at.p_S - tube_ * at.n_S), bound);
+  }
+  [[nodiscard]] bool lies_below(const Vec3& /*n_S*/, const SurfaceSeed& at,
+                                const FarFromHull&) const noexcept override {
+    return at.p_S.x() * at.p_S.x() + at.p_S.y() * at.p_S.y() >= ring_ * ring_;
   }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::torus; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {

@@ -1,4 +1,4 @@
-// Pairs that are not convex, followed from call to call where a plane between their hulls proves the nearest place: the
+// Pairs that are not convex, followed from call to call where something proves the nearest place: the
 // same place as a search from nothing finds, whatever was remembered; hits on floors and boxes; a replay to the bit.
 #include <doctest/doctest.h>
 
@@ -49,6 +49,8 @@ struct InBowl {
     bowls = {owned_.add(make_cavity(make_ellipsoid({0.5, 0.45, 0.4}))),
              owned_.add(make_cavity(make_quadric(test::quadric_of({0.45, 0.5, 0.4}, R, {0.02, 0, -0.05}, 1), error)))};
     std::vector<Vec2> egg = test::egg_profile(), pear = test::pear_profile(), ring = test::ring_profile();
+    std::vector<Vec3> torus = test::torus_control(9, 6);
+    for (Vec3& x : torus) x *= 0.4;
     for (Vec2& x : egg) x *= 0.4;
     for (Vec2& x : pear) x *= 0.4;
     for (Vec2& x : ring) x *= 0.4;
@@ -63,10 +65,14 @@ struct InBowl {
            {owned_.add(make_ellipsoid({0.2, 0.15, 0.02})), 0.9},
            {owned_.add(make_patched_ellipsoid({0.15, 0.1, 0.12})), 0.9},
            {owned_.add(make_superellipsoid({0.15, 0.1, 0.12}, 0.7, 0.8)), 0.9},
+           {owned_.add(make_superellipsoid({0.15, 0.15, 0.1}, 0.3, 0.3)), 0.9},
+           {owned_.add(make_superellipsoid({0.2, 0.18, 0.15}, 0.2, 0.6)), 0.9},
+           {owned_.add(make_superellipsoid({0.2, 0.15, 0.2}, 0.8, 0.4)), 0.9},
            {owned_.add(make_revolution(egg, error)), 0.8},
            {owned_.add(make_revolution(pear, error)), 0.9},
            {owned_.add(make_revolution(ring, error)), 0.9},
-           {owned_.add(make_torus(0.15, 0.05)), 0.9}};
+           {owned_.add(make_torus(0.15, 0.05)), 0.9},
+           {owned_.add(make_spline(torus, {9, 6}, error)), 0.9}};
   }
   struct Body {
     Shape shape;
@@ -167,6 +173,27 @@ TEST_CASE("extremal points, not convex: in a bowl bodies of every kind are follo
       INFO("body " << index);
       CHECK(tally.calls > 1500);
       CHECK(tally.hits > least * tally.calls);
+    }
+  }
+}
+
+// Beside a waist and beside a wavy ring: parts of the one lie beyond the plane between the two points. What proves the
+// place is that those are farther from the other's hull.
+TEST_CASE("extremal points, not convex: where no plane lies between the hulls a pair is followed") {
+  const Surfaces shapes;
+  std::vector<Shape> partners = shapes.partners;
+  partners.insert(partners.end(), {shapes.folded[1], shapes.folded[2]});
+  Random rng(47);
+  for (std::size_t first = 1; first < shapes.folded.size(); ++first) {
+    for (std::size_t second = 0; second < partners.size(); ++second) {
+      Tally tally;
+      for (int i = 0; i < 20; ++i) {
+        const double gap[] = {2e-3, -5e-4, 0.1, 0.3};
+        follow(shapes.folded[first], partners[second], gap[i % 4], 1, rng, tally);
+      }
+      INFO("surface " << first << ", partner " << second);
+      CHECK(tally.calls > 1200);
+      CHECK(tally.hits > (first == 1 ? 0.9 : 0.85) * tally.calls);
     }
   }
 }

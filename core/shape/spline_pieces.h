@@ -1,0 +1,54 @@
+// A torus of bicubic patches in pieces, each within the hull of its 16 Bezier points, and balls around more and more of
+// them: what proves that all of the surface lies in an ellipsoid that it touches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/shape/smooth_surface.h"
+
+namespace tactus {
+
+struct WhiteForm;
+
+class SplinePieces {
+ public:
+  SplinePieces() = default;
+  // control[i nv + j], periodic both ways: the patch over [i, i + 1] x [j, j + 1] is made by i - 1 to i + 2 and so on.
+  SplinePieces(const std::vector<Vec3>& control, int nu, int nv);
+
+  // Does all of it lie in e, which it touches from within at uv? There the form of e is 1 and level, and falls from
+  // there on; the Bezier points of pieces that are far from it lie in e.
+  [[nodiscard]] bool lie_in(const InnerForm& e, const Vec2& uv) const noexcept;
+  // Is no point of it higher along n than p, which is at uv and has the normal n, but for those in far hulls?
+  [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, const Vec2& uv, const FarFromHull& far) const noexcept;
+  // The farthest Bezier point.
+  [[nodiscard]] Vec3 farthest(const Vec3& d) const noexcept;
+
+ private:
+  static constexpr int kParts = 2;                 // of a patch, each way
+  static constexpr int kHigher = 128, kTries = 8;  // pieces that may be higher, and how often hulls of them are tried
+  struct Piece {
+    std::array<double, 16> x, y, z;  // [4 i + j]
+  };
+  struct Group {  // a rectangle of pieces; the groups within it follow
+    Vec3 centre = Vec3::Zero();
+    double radius = 0;
+    std::int32_t end = 0;    // the first group after those within it
+    std::int32_t piece = 0;  // -1: more than one
+    std::int32_t patch = 0;  // -1: not the pieces of one patch
+  };
+  struct Some;
+  struct Highest;
+  struct Form;  // of e, or a height, on a piece
+  void gather(int i0, int i1, int j0, int j1);
+  [[nodiscard]] Vec2 seen_from(std::int32_t piece, const Vec2& uv) const noexcept;
+  [[nodiscard]] static bool inside(const Piece& piece, const WhiteForm& e) noexcept;
+
+  int nu_ = 0, nv_ = 0;  // pieces
+  std::vector<Piece> pieces_, patches_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace tactus
