@@ -8,6 +8,7 @@ namespace tactus {
 namespace {
 
 constexpr int kProjections = 4;
+constexpr double kLongestShare = 2;  // of the last trial's length: longer ones are not guessed from it
 constexpr double kDrift = 1e-6;      // gaps and overlaps up to this are drift, taken off at once [m]
 constexpr double kApproach = 1e-11;  // normal velocity that is none [m/s]
 constexpr double kTurn = 0.1;        // slip more than about a right angle from where it went has turned round
@@ -32,7 +33,9 @@ ExactForces::ExactForces(const Model& model, const Limits& limits)
       u_(6 * model.bodies.size()),
       row_of_(contacts_.size()),
       moved_(model.bodies.size()),
-      changed_(model.bodies.size()) {}
+      changed_(model.bodies.size()),
+      start_force_(contacts_.size()),
+      stage_force_(kStages * contacts_.size()) {}
 
 void ExactForces::start(const Tick& tick, const State& state) noexcept {
   tick_ = &tick;
@@ -124,6 +127,18 @@ void ExactForces::give(const FollowedContact& c, SpatialForce* F) const noexcept
   F[c.body_b].force -= f, F[c.body_b].torque -= (p - motions_[c.body_b].c_W).cross(f);
 }
 
+void ExactForces::begin_trial(double dt) noexcept {
+  stage_ = 0;
+  trial_share_ = trial_dt_ > 0 ? std::min(dt / trial_dt_, kLongestShare) : 0;
+  trial_dt_ = dt;
+  for (std::uint32_t i = 0; i < count_; ++i) start_force_[i] = contacts_[i].force;
+}
+
+Vec3 ExactForces::guess(std::uint32_t i) const noexcept {
+  if (stage_ == kStages || trial_share_ == 0) return contacts_[i].force;
+  return start_force_[i] + trial_share_ * (stage_force_[kStages * i + stage_] - start_force_[i]);
+}
+
 void ExactForces::evaluate(const double* q, const double* v, SpatialForce* F_Bcm_W) noexcept {
   look(q, v);
   std::copy_n(tick_->applied, bodies_.size(), F_Bcm_W);
@@ -134,7 +149,7 @@ void ExactForces::evaluate(const double* q, const double* v, SpatialForce* F_Bcm
     const std::uint32_t row = problem_.count();
     load(c);
     row_of_[i] = problem_.count() > row ? row : kNone;
-    if (row_of_[i] != kNone) p_[row] = c.force;
+    if (row_of_[i] != kNone) p_[row] = guess(i);
   }
   const LcpReport solved = solver_.solve(problem_, tick_->parameters.lcp_method, p_.data(), u_.data());
   report_.failures += solved.failures, report_.fallbacks += solved.fallbacks;
@@ -143,10 +158,10 @@ void ExactForces::evaluate(const double* q, const double* v, SpatialForce* F_Bcm
   report_.residual = std::max(report_.residual, solved.residual);
   for (std::uint32_t i = 0; i < count_; ++i) {
     FollowedContact& c = contacts_[i];
-    c.force.setZero();
+    c.force = row_of_[i] == kNone ? Vec3(0, 0, 0) : p_[row_of_[i]];
+    if (stage_ < kStages) stage_force_[kStages * i + stage_] = c.force;
     c.opening = c.free[0];
     if (row_of_[i] == kNone) continue;
-    c.force = p_[row_of_[i]];
     c.opening += velocity(problem_, problem_.contact(row_of_[i]), u_.data())[0];
     give(c, F_Bcm_W);
   }
@@ -156,6 +171,7 @@ void ExactForces::evaluate(const double* q, const double* v, SpatialForce* F_Bcm
     motions_[block.body].a_W += block.root_inv_mass * a;
     motions_[block.body].alpha_W += block.C * alpha;
   }
+  if (stage_ < kStages) ++stage_;
 }
 
 bool ExactForces::stop_approach(State& state) noexcept {

@@ -62,6 +62,11 @@ class ExactForces final : public ForceLaw {
   // The same for other poses and motions.
   void find_jet(FollowedContact& contact, std::span<const Frame> X_WS,
                 std::span<const RigidMotion> motions) const noexcept;
+  // Trials of one piece: the same stages from the same start, dt long. The forces of the last trial's stages, drawn
+  // towards the start as the length is, are where each stage begins; else where the stage before ended.
+  void forget_trials() noexcept { trial_dt_ = 0; }
+  void begin_trial(double dt) noexcept;
+  void end_trial() noexcept { stage_ = kStages; }
   // look(), then the forces. F: with the applied ones.
   void evaluate(const double* q, const double* v, SpatialForce* F_Bcm_W) noexcept override;
   // Impulses after which no contact approaches, by the same laws as forces; changes velocities. False: none were
@@ -79,7 +84,10 @@ class ExactForces final : public ForceLaw {
   [[nodiscard]] const LcpReport& report() const noexcept { return report_; }
 
  private:
+  static constexpr std::uint32_t kStages = 5;  // of RK4, and the end
+
   void place(const double* q, const double* v) noexcept;
+  [[nodiscard]] Vec3 guess(std::uint32_t contact) const noexcept;
   void load(FollowedContact& contact) noexcept;
   void give(const FollowedContact& contact, SpatialForce* F) const noexcept;
   [[nodiscard]] double normal_mobility(const FollowedContact& contact) const noexcept;
@@ -100,6 +108,9 @@ class ExactForces final : public ForceLaw {
   std::vector<double> u_;
   std::vector<std::uint32_t> row_of_;  // of each contact in the problem; kNone
   std::vector<SpatialVelocity> moved_, changed_;
+  std::uint32_t stage_ = kStages;                // of the trial under way; kStages: none
+  double trial_dt_ = 0, trial_share_ = 0;        // 0: no trial yet; of the last one's length
+  std::vector<Vec3> start_force_, stage_force_;  // kStages a contact
 };
 
 }  // namespace tactus

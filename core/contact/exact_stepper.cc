@@ -165,11 +165,13 @@ void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept
     contacts[i].slip_W = start_[i].slip_W;
     contacts[i].force = start_[i].force;
   }
+  forces_.begin_trial(dt);
   const std::size_t mark = tick.arena.used();
   rk4(tick.model, tick.parameters, dt, forces_, tick.arena, state);
   tick.arena.rewind(mark);
   state.time = time0_ + dt;
   forces_.evaluate(state.q.data(), state.v.data(), force_.data());
+  forces_.end_trial();
   forces_.project(dt, state);
 }
 
@@ -342,6 +344,7 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
   forces_.look(state.q.data(), state.v.data());
   classify();
   save(state);
+  forces_.forget_trials();
   forces_.evaluate(state.q.data(), state.v.data(), force_.data());
   std::copy(forces_.motions().begin(), forces_.motions().end(), motions0_.begin());
   std::copy(forces_.shapes().begin(), forces_.shapes().end(), shapes0_.begin());
