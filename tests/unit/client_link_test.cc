@@ -302,6 +302,7 @@ TEST_CASE("client: lockstep by datagram repeats a lost grant and never runs furt
 TEST_CASE("client: after advance() states come to every other reader again, and callbacks run on no user's thread") {
   FakeServer server;
   std::atomic<bool> heard{false}, here{false};  // outlive the client
+  const auto me = std::this_thread::get_id();
   Client client("127.0.0.1", server.port());
   client.arm({"body0", "world"});
   client.set_lockstep(true);
@@ -311,7 +312,6 @@ TEST_CASE("client: after advance() states come to every other reader again, and 
   const StatePtr before = client.next(1000ms);
   REQUIRE(before);
   CHECK(eventually([&] { return client.latest()->tick > before->tick + 50; }));
-  const auto me = std::this_thread::get_id();
   client.on_state([&](const StatePtr&) { heard = true, here = here || std::this_thread::get_id() == me; });
   client.set_lockstep(true);
   for (int i = 0; i < 20; ++i) REQUIRE(client.advance());
