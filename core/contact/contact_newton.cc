@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kProximal = 1e-5;  // D over a contact's own mobility
 // A guess that is this far off changes sides in many contacts at once, where a small D gets nowhere and is raised in
-// the end: D begins softer and comes down.
-constexpr double kFarOff = 1e-3, kProximalFarOff = 0.3;
+// the end: D begins with the most and comes down.
+constexpr double kFarOff = 1e-3;
 // Least D, where steps divide the error by too little. Redundant contacts whose gaps contradict each other by 1e-9 of
 // what they work against change sides only after their impulses have drifted by all of their size, c / D a step: a D
 // below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
@@ -21,7 +21,7 @@ constexpr double kProximalLeast = 1e-10;
 constexpr double kSolved = 1e-9;
 constexpr int kProximalSteps = 200;
 constexpr std::uint32_t kFactorisations = 1500;  // at which no further proximal step is begun
-constexpr double kProximalMost = 1e-1;
+constexpr double kProximalMost = 0.3;
 constexpr double kLongerLeap = 4, kLongestLeap = 4096;
 constexpr double kSofter = 10, kHarder = 0.3;
 constexpr int kNewtonSteps = 30;
@@ -472,7 +472,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     best.residual = residual;
     for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
   };
-  double proximal = options.softly && best.residual > kFarOff ? kProximalFarOff : kProximal, last = best.residual,
+  double proximal = options.softly && best.residual > kFarOff ? kProximalMost : kProximal, last = best.residual,
          leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   for (int step = 0; step < kProximalSteps && best.iterations < kFactorisations && !(last <= options.enough); ++step) {
