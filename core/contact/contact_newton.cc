@@ -23,7 +23,7 @@ constexpr int kProximalSteps = 200;
 constexpr std::uint32_t kFactorisations = 1500;  // at which no further proximal step is begun
 constexpr double kProximalMost = 0.3;
 constexpr double kLongerLeap = 4, kLongestLeap = 4096;
-constexpr double kSofter = 10, kHarder = 0.3;
+constexpr double kSofter = 20, kHarder = 0.3;
 constexpr int kNewtonSteps = 30;
 constexpr double kOfResidual = 0.1;  // least D over the residual: less asks of far guesses what they cannot give
 constexpr double kLower = 0.5;       // a round that succeeds lets D come so much nearer to where it failed
@@ -479,7 +479,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     if (work.spent()) break;
     start(s, p, proximal);
     find_velocities(s);
-    const bool found = follow(s, best.iterations, std::max(kEquation, kInexact * last));
+    const bool found = follow(s, best.iterations, std::max(kEquation, kInexact * std::min(last, 1.0)));
     if (found) {
       for (std::size_t k = 0; k < island.contacts.size(); ++k) {
         const ProblemContact& contact = problem.contact(island.contacts[k]);
@@ -506,7 +506,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
       proximal = std::max({0.1 * proximal, kProximal, lowest});
     }
     if (found) lowest = std::max(kLower * lowest, kProximalLeast);
-    if (found) proximal = std::max(proximal, std::min(kProximalMost, kOfResidual * residual));
+    if (found) proximal = std::max(proximal, kOfResidual * std::min(residual, 1.0));
     last = residual;
   }
   for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = best_[k];
