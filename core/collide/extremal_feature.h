@@ -42,6 +42,8 @@ class ExtremalFeature {
   [[nodiscard]] int dim() const noexcept { return kind_ <= Kind::side ? 2 : (kind_ == Kind::point ? 0 : 1); }
   [[nodiscard]] const SmoothSurface* surface() const noexcept { return surface_; }
   [[nodiscard]] const SurfacePoint& where() const noexcept { return where_; }  // parametric surfaces
+  // Surfaces: the place where the features were last, to first order.
+  [[nodiscard]] SurfaceSeed seed() const noexcept { return {kind_ == Kind::patch ? jet_.S : p_S_, n_S_, where_}; }
 
   // Point, outward unit normal (dim 2), tangent (dim 1), distance to the surface along the normal, to first order.
   void evaluate() noexcept;

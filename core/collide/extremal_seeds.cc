@@ -180,10 +180,11 @@ bool ExtremalSearch::sure_in_hollow() const noexcept {
 // Where they overlap, theirs is a lens no thicker than the root is deep, and no other place is deeper.
 bool ExtremalSearch::sure_folded() const noexcept {
   const Vec3& n = root_.n;
-  // A point of a convex surface with its normal is the farthest along that.
-  const bool known = !a_.bounded() || (a_.surface() != nullptr && a_.surface()->convex());
-  const Vec3 low = known ? root_.pa : (a_.surface() != nullptr ? on_a_.farthest(-n) : a_.support(-n));
-  const Vec3 high = on_b_.farthest(n);
+  // A point of the hull with its normal is the farthest along that.
+  const bool a_known = !a_.bounded() || (a_.surface() != nullptr && a_.surface()->on_hull(on_a_.seed()));
+  const bool b_known = b_.on_hull(on_b_.seed());
+  const Vec3 low = a_known ? root_.pa : (a_.surface() != nullptr ? on_a_.farthest(-n) : a_.support(-n));
+  const Vec3 high = b_known ? root_.pb : on_b_.farthest(n);
   const double rounding = kHulls * scale_;
   if (n.dot(low - high) < root_.d - rounding &&
       !sure_beside(n.dot(root_.pa - low) <= rounding, n.dot(high - root_.pb) <= rounding))

@@ -72,6 +72,61 @@ ProfilePieces::ProfilePieces(const ProfileCurve& curve, bool closed) : closed_(c
       pieces_.push_back(piece);
     }
   }
+  for (int i = 0; i < static_cast<int>(pieces_.size()); ++i)
+    for (int k = 0; k < kHullParts; ++k)
+      on_hull_.push_back(part_on_hull(i, k / double{kHullParts}, (k + 1) / double{kHullParts}) ? 1 : 0);
+}
+
+// Heights along every normal of the part, which points away from the axis: concave on the pieces about it, and lower by
+// more than rounding on all others.
+bool ProfilePieces::part_on_hull(int index, double s0, double s1) const {
+  const auto count = static_cast<int>(pieces_.size());
+  const auto point = [&](int i, std::size_t k) {
+    const Piece& piece = pieces_[static_cast<std::size_t>((i + count) % count)];
+    return Vec2(piece.rho[k], piece.height[k]);
+  };
+  const auto blossom = [&](double r, double s, double t) {
+    const auto mix = [](const Vec2& x, const Vec2& y, double w) { return Vec2(x + w * (y - x)); };
+    const Vec2 x = mix(point(index, 0), point(index, 1), r), y = mix(point(index, 1), point(index, 2), r),
+               z = mix(point(index, 2), point(index, 3), r);
+    return mix(mix(x, y, s), mix(y, z, s), t);
+  };
+  const std::array<Vec2, 4> part{blossom(s0, s0, s0), blossom(s0, s0, s1), blossom(s0, s1, s1), blossom(s1, s1, s1)};
+  double size = 0, spread = 0, length = 0;
+  for (int i = 0; i < count; ++i) size = std::max(size, (point(i, 0) - point(0, 0)).norm());
+  const Vec2 way = part[3] - part[0], n = Vec2(way.y(), -way.x()).normalized();
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Vec2 d = part[k + 1] - part[k], normal = Vec2(d.y(), -d.x()).normalized();
+    if (!(normal.x() >= -1e-13 && normal.dot(n) > 0)) return false;
+    spread = std::max(spread, (normal - n).norm() + 1e-9);
+    length += d.norm();
+  }
+  const auto bends_away = [&](int i) {
+    const Vec2 first = point(i, 0) - 2 * point(i, 1) + point(i, 2),
+               second = point(i, 1) - 2 * point(i, 2) + point(i, 3);
+    return n.dot(first) + spread * first.norm() <= 0 && n.dot(second) + spread * second.norm() <= 0;
+  };
+  const int ahead = closed_ ? count - 1 : count - 1 - index, behind = closed_ ? count - 1 : index;
+  if (!bends_away(index)) return false;
+  int last = 0, first = 0;
+  while (last < ahead && bends_away(index + last + 1)) ++last;
+  while (first < behind && bends_away(index - first - 1)) ++first;
+  double low = std::numeric_limits<double>::infinity();
+  for (const Vec2& p : part) low = std::min(low, n.dot(p));
+  const auto lower = [&](int i) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const Vec2 q = point(i, k);
+      const double far = (q - part[0]).norm() + length;
+      if (!(n.dot(q) - low + spread * far + 1e-9 * size <= 0)) return false;
+    }
+    return true;
+  };
+  const int end = closed_ ? count - first - 1 : ahead;
+  for (int i = last + 1; i <= end; ++i)
+    if (!lower(index + i)) return false;
+  for (int i = first + 1; !closed_ && i <= behind; ++i)
+    if (!lower(index - i)) return false;
+  return true;
 }
 
 bool ProfilePieces::below(const Piece& piece, const CircleBound& bound) noexcept {

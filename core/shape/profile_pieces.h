@@ -22,9 +22,15 @@ class ProfilePieces {
   // Is no point of those circles higher along n than p, on the circle at t, which has the normal n, but for those in
   // far balls? Heights are those of the curve, where n points away from the axis: concave about t, lower elsewhere.
   [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, double t, const FarFromHull& far) const noexcept;
+  // Is the curve's point at t with all its circle farther along its own normal than all others?
+  [[nodiscard]] bool on_hull(double t) const noexcept {
+    const auto i = static_cast<std::size_t>(t * (kParts * kHullParts));
+    return i < on_hull_.size() && on_hull_[i] != 0;
+  }
 
  private:
   static constexpr int kParts = 4;       // of a segment
+  static constexpr int kHullParts = 4;   // of a piece
   using Values = std::array<double, 8>;  // degree 6, padded
   using Second = std::array<double, 5>;  // of their second derivatives, times a positive factor
   struct Piece {
@@ -36,8 +42,10 @@ class ProfilePieces {
   struct Row;
   [[nodiscard]] static bool below(const Piece& piece, const CircleBound& bound) noexcept;
   [[nodiscard]] static bool concave(const Piece& piece, const CircleBound& bound) noexcept;
+  [[nodiscard]] bool part_on_hull(int piece, double s0, double s1) const;
 
   std::vector<Piece> pieces_;
+  std::vector<std::uint8_t> on_hull_;  // of parts
   bool closed_ = false;
 };
 

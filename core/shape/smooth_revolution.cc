@@ -61,6 +61,9 @@ class Revolution : public ParametricSurface {
   [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept final {
     return pieces_.lie_in(e, at.p_S, on_profile(at.where));
   }
+  [[nodiscard]] bool on_hull(const SurfaceSeed& at) const noexcept final {
+    return convex_ || pieces_.on_hull(on_profile(at.where));
+  }
   [[nodiscard]] bool lies_below(const Vec3& n_S, const SurfaceSeed& at, const FarFromHull& far) const noexcept final {
     return pieces_.lie_below(n_S, at.p_S, on_profile(at.where), far);
   }

@@ -177,15 +177,72 @@ Vec3 Spline::climb(const Vec3& d_S, SurfacePoint where, PatchJet jet) const noex
   return jet.S;
 }
 
+// A cubic and its derivatives, each from the one before: the second one's half.
+template <typename T>
+struct CubicJet {
+  T f, df, half_ddf;
+  CubicJet(const T& c0, const T& c1, const T& c2, const T& c3, const T& s) noexcept {
+    const T top = c3 * s, a = top + c2, da = top + a, b = a * s + c1;
+    f = b * s + c0;
+    df = da * s + b;
+    half_ddf = top + da;
+  }
+};
+
+// S(u, v) over [0, 1]^2 by powers of both: a quarter of the work that the control points and their basis functions are.
+class BicubicPatch {
+ public:
+  // Of a uniform B-spline: net[a][b].
+  explicit BicubicPatch(const std::array<std::array<Vec3, 4>, 4>& net) {
+    constexpr double kPowers[4][4] = {{1, 4, 1, 0}, {-3, 0, 3, 0}, {3, -6, 3, 0}, {-1, 3, -3, 1}};  // times 1/6
+    std::array<std::array<Vec3, 4>, 4> c;                                                           // of u^k v^l
+    for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t l = 0; l < 4; ++l) {
+        c[k][l].setZero();
+        for (std::size_t a = 0; a < 4; ++a)
+          for (std::size_t b = 0; b < 4; ++b) c[k][l] += kPowers[k][a] * kPowers[l][b] / 36 * net[a][b];
+      }
+    for (std::size_t l = 0; l < 4; ++l) {
+      for (std::size_t k = 0; k < 4; ++k) xy_[k][l] = Two{c[k][l].x(), c[k][l].y()};
+      z_[0][l] = Two{c[0][l].z(), c[1][l].z()}, z_[1][l] = Two{c[2][l].z(), c[3][l].z()};
+    }
+  }
+  [[nodiscard]] PatchJet at(double u, double v) const noexcept {
+    const Two uu = two(u), vv = two(v);
+    using Jet = CubicJet<Two>;
+    const auto along_v = [&](const Two* c) { return Jet(c[0], c[1], c[2], c[3], vv); };
+    const Jet r0 = along_v(xy_[0]), r1 = along_v(xy_[1]), r2 = along_v(xy_[2]), r3 = along_v(xy_[3]);
+    const Jet S(r0.f, r1.f, r2.f, r3.f, uu), Sv(r0.df, r1.df, r2.df, r3.df, uu);
+    const Two Svv = ((r3.half_ddf * uu + r2.half_ddf) * uu + r1.half_ddf) * uu + r0.half_ddf;
+    // z of two rows at a time, then z and its derivative by v.
+    const Jet z01 = along_v(z_[0]), z23 = along_v(z_[1]);
+    const Jet z(Two{z01.f[0], z01.df[0]}, Two{z01.f[1], z01.df[1]}, Two{z23.f[0], z23.df[0]}, Two{z23.f[1], z23.df[1]},
+                uu);
+    const double zvv = ((z23.half_ddf[1] * u + z23.half_ddf[0]) * u + z01.half_ddf[1]) * u + z01.half_ddf[0];
+    return {{S.f[0], S.f[1], z.f[0]},      {S.df[0], S.df[1], z.df[0]},
+            {Sv.f[0], Sv.f[1], z.f[1]},    {2 * S.half_ddf[0], 2 * S.half_ddf[1], 2 * z.half_ddf[0]},
+            {Sv.df[0], Sv.df[1], z.df[1]}, {2 * Svv[0], 2 * Svv[1], 2 * zvv}};
+  }
+
+ private:
+  Two xy_[4][4];  // [k][l]: x and y of u^k v^l's coefficient
+  Two z_[2][4];   // z of k = 0 and 1, and of 2 and 3
+};
+
 class SplineTorus final : public Spline {
  public:
   // control[i nv + j]
   SplineTorus(const std::vector<Vec3>& control, std::size_t nu, std::size_t nv)
-      : nu_(nu), nv_(nv), pieces_(control, static_cast<int>(nu), static_cast<int>(nv)) {
-    for (std::size_t i = 0; i < nu + 3; ++i)
-      for (std::size_t j = 0; j < nv + 3; ++j) {
-        const Vec3& p = control[(i + nu - 1) % nu * nv + (j + nv - 1) % nv];
-        net_.push_back({Two{p.x(), p.y()}, Two{p.z(), 0}});
+      : nu_(nu),
+        nv_(nv),
+        pieces_(control, static_cast<int>(nu), static_cast<int>(nv)),
+        hull_cells_(pieces_.hull_cells()) {
+    for (std::size_t i = 0; i < nu; ++i)
+      for (std::size_t j = 0; j < nv; ++j) {
+        std::array<std::array<Vec3, 4>, 4> net;
+        for (std::size_t a = 0; a < 4; ++a)
+          for (std::size_t b = 0; b < 4; ++b) net[a][b] = control[(i + a + nu - 1) % nu * nv + (j + b + nv - 1) % nv];
+        patches_.emplace_back(net);
       }
     look_around(torus_mesh(static_cast<int>(std::min<std::size_t>(4 * nu, 64)),
                            static_cast<int>(std::min<std::size_t>(4 * nv, 64))));
@@ -197,24 +254,7 @@ class SplineTorus final : public Spline {
   [[nodiscard]] PatchJet patch(const SurfacePoint& where) const noexcept override {
     const SurfacePoint in = normalise(where);
     const auto i = static_cast<std::size_t>(in.uv.x()), j = static_cast<std::size_t>(in.uv.y());
-    const Basis u = basis(in.uv.x() - static_cast<double>(i)), v = basis(in.uv.y() - static_cast<double>(j));
-    Point4 S, Su, Sv, Suu, Suv, Svv;
-    for (std::size_t a = 0; a < 4; ++a) {
-      const Point4* row = net_.data() + (i + a) * (nv_ + 3) + j;
-      Point4 x, dx, ddx;
-      for (std::size_t b = 0; b < 4; ++b) {
-        x.add(v.b[b], row[b]);
-        dx.add(v.d[b], row[b]);
-        ddx.add(v.dd[b], row[b]);
-      }
-      S.add(u.b[a], x);
-      Su.add(u.d[a], x);
-      Sv.add(u.b[a], dx);
-      Suu.add(u.dd[a], x);
-      Suv.add(u.d[a], dx);
-      Svv.add(u.b[a], ddx);
-    }
-    return {S.get(), Su.get(), Sv.get(), Suu.get(), Suv.get(), Svv.get()};
+    return patches_[i * nv_ + j].at(in.uv.x() - static_cast<double>(i), in.uv.y() - static_cast<double>(j));
   }
   [[nodiscard]] SurfacePoint normalise(const SurfacePoint& where) const noexcept override {
     return {0, Vec2(wrapped(where.uv.x(), nu_), wrapped(where.uv.y(), nv_))};
@@ -226,6 +266,7 @@ class SplineTorus final : public Spline {
   [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
     return pieces_.lie_in(e, at.where.uv);
   }
+  [[nodiscard]] bool on_hull(const SurfaceSeed& at) const noexcept override { return hull_cells_.hold(at.where.uv); }
   [[nodiscard]] Vec3 outer_support(const Vec3& d_S) const noexcept override { return pieces_.farthest(d_S); }
   [[nodiscard]] bool lies_below(const Vec3& n_S, const SurfaceSeed& at,
                                 const FarFromHull& far) const noexcept override {
@@ -241,15 +282,10 @@ class SplineTorus final : public Spline {
     return out < period ? out : 0;  // a small negative one is rounded up
   }
 
-  struct Point4 {  // two at a time: x, y and z, 0
-    Two xy = two(0), z0 = two(0);
-    void add(double weight, const Point4& p) noexcept { xy += two(weight) * p.xy, z0 += two(weight) * p.z0; }
-    [[nodiscard]] Vec3 get() const noexcept { return {xy[0], xy[1], z0[0]}; }
-  };
-
   std::size_t nu_, nv_;
-  std::vector<Point4> net_;  // control points, those beyond the ends repeated: (nu + 3) x (nv + 3), from -1
+  std::vector<BicubicPatch> patches_;  // [i nv + j]
   SplinePieces pieces_;
+  SplinePieces::HullCells hull_cells_;
 };
 
 class SplineBall final : public Spline {

@@ -103,6 +103,8 @@ class SmoothSurface {
     return std::numeric_limits<double>::infinity();
   }
   [[nodiscard]] virtual double ball_outside(const Vec3& /*p_S*/) const noexcept { return 0; }
+  // Is `at` certainly the surface's farthest point along its own normal: on its hull? Quick; false: not known.
+  [[nodiscard]] virtual bool on_hull(const SurfaceSeed& /*at*/) const noexcept { return convex() && !cavity(); }
   // The ellipsoid that the surface is: of bowls, the hollow. False: none.
   [[nodiscard]] virtual bool is_ellipsoid(EllipsoidForm& /*out*/) const noexcept { return false; }
   // Does all of the surface lie in the ellipsoid e (in S), which it touches at `at` from within? False: not proved.

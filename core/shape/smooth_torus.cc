@@ -48,9 +48,12 @@ class Torus final : public ImplicitSurface {
     return move_surface(deeper, at.p_S, tube_) &&
            bound_circles(deeper, touching_factor(deeper, at.p_S - tube_ * at.n_S), bound);
   }
+  [[nodiscard]] bool on_hull(const SurfaceSeed& at) const noexcept override {
+    return at.p_S.x() * at.p_S.x() + at.p_S.y() * at.p_S.y() >= ring_ * ring_;
+  }
   [[nodiscard]] bool lies_below(const Vec3& /*n_S*/, const SurfaceSeed& at,
                                 const FarFromHull&) const noexcept override {
-    return at.p_S.x() * at.p_S.x() + at.p_S.y() * at.p_S.y() >= ring_ * ring_;
+    return on_hull(at);
   }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::torus; }
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {

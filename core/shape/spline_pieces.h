@@ -25,6 +25,17 @@ class SplinePieces {
   [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, const Vec2& uv, const FarFromHull& far) const noexcept;
   // The farthest Bezier point.
   [[nodiscard]] Vec3 farthest(const Vec3& d) const noexcept;
+  // Cells in whose points p all of it is lower than p along p's normal (spline_hull.cc): rectangles of (u, v) in rows.
+  struct HullCells {
+    int parts = 1, nv = 0;  // of a unit of u and of v; in a row
+    std::vector<bool> on_hull;
+    [[nodiscard]] bool hold(const Vec2& uv) const noexcept {
+      const auto i = static_cast<std::size_t>(parts * uv.x()) * static_cast<std::size_t>(nv) +
+                     static_cast<std::size_t>(parts * uv.y());
+      return i < on_hull.size() && on_hull[i];
+    }
+  };
+  [[nodiscard]] HullCells hull_cells() const;  // for loading
 
  private:
   static constexpr int kParts = 2;                 // of a patch, each way
@@ -39,6 +50,7 @@ class SplinePieces {
     std::int32_t piece = 0;  // -1: more than one
     std::int32_t patch = 0;  // -1: not the pieces of one patch
   };
+  struct HullSearch;
   struct Some;
   struct Highest;
   struct Form;  // of e, or a height, on a piece

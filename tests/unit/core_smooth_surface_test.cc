@@ -79,6 +79,35 @@ TEST_CASE("smooth surfaces: the support is on the surface, its normal is the dir
   }
 }
 
+// Points of the hull, whose normal's support they are; nearly all of those are known to be.
+TEST_CASE("smooth surfaces: what is said to be on the hull is the farthest along its own normal") {
+  Random rng(12);
+  std::vector<SurfacePtr> surfaces = smooth_surfaces();
+  std::string error;
+  for (int i = 0; i < 8; ++i) {
+    std::vector<Vec3> control = torus_control(9 + i, 6 + i);
+    for (Vec3& p : control) p += 0.01 * rng.in_cube(1);
+    const auto nu = static_cast<std::size_t>(9 + i), nv = static_cast<std::size_t>(6 + i);
+    surfaces.push_back(checked(make_spline(control, {nu, nv}, error), error));
+  }
+  for (const SurfacePtr& surface : surfaces) {
+    INFO(to_string(surface->kind()));
+    int known = 0, farthest = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const SurfaceSeed at = surface->at(random_layout(rng, *surface));
+      const double beyond = at.n_S.dot(surface->support(at.n_S) - at.p_S);
+      const bool said = surface->on_hull(at);
+      CHECK_FALSE((said && (surface->cavity() || beyond > 1e-12 * surface->radius())));
+      known += said ? 1 : 0;
+      farthest += beyond <= 1e-12 * surface->radius() ? 1 : 0;
+    }
+    // Of a spline ball nothing is known; a torus with as many bumps as points has little of its hull for itself.
+    const bool ball = surface->kind() == SmoothKind::spline && surface->topology() == SmoothTopology::sphere;
+    if (!surface->cavity() && !ball) CHECK(known > 0.5 * farthest);
+    if (surface->kind() == SmoothKind::revolution) CHECK(known > 0.9 * farthest);
+  }
+}
+
 TEST_CASE("smooth surfaces: the box touches the surface on all six sides") {
   Random rng(4);
   for (const SurfacePtr& surface : smooth_surfaces()) {
