@@ -132,6 +132,7 @@ void ExtremalFeature::place_in_work(const Vec3& p_S) noexcept {
     }
     case Kind::patch: {
       jet_ = surface_->patch(where_);
+      chart_ = where_.chart;
       const Vec3 normal = jet_.Su.cross(jet_.Sv);
       n_S_ = normal * (1.0 / std::sqrt(normal.squaredNorm()));
       place_in_work(jet_.S);
@@ -166,7 +167,7 @@ void ExtremalFeature::place_in_work(const Vec3& p_S) noexcept {
   }
 }
 
-[[gnu::flatten]] void ExtremalFeature::curvature(const Vec3& t1, const Vec3& t2, Form2& k, Pair2& w) const noexcept {
+[[gnu::flatten]] void ExtremalFeature::curvature(const Vec3& t1, const Vec3& t2, Form2& k, Pair2& w) noexcept {
   k = {}, w = {};
   if (kind_ == Kind::plane) return;
   if (kind_ == Kind::side) {
@@ -176,6 +177,7 @@ void ExtremalFeature::place_in_work(const Vec3& p_S) noexcept {
   }
   const Vec3 u1 = to_S(t1), u2 = to_S(t2);
   if (kind_ == Kind::implicit) {
+    t1_S_ = u1, t2_S_ = u2;
     const Vec3 h1 = hess_ * u1, h2 = hess_ * u2;
     k = {inv_grad_ * u1.dot(h1), inv_grad_ * u1.dot(h2), inv_grad_ * u2.dot(h2)};
     w = {inv_grad_ * h1.dot(n_S_), inv_grad_ * h2.dot(n_S_)};
@@ -186,8 +188,14 @@ void ExtremalFeature::place_in_work(const Vec3& p_S) noexcept {
   const double s = 1.0 / (a * d - b * c);
   const double l = -n_S_.dot(jet_.Suu), m = -n_S_.dot(jet_.Suv), n = -n_S_.dot(jet_.Svv);
   const double ux = d * s, uy = -b * s, vx = -c * s, vy = a * s;  // uv = (ux uy; vx vy) x
+  du1_ = ux, du2_ = uy, dv1_ = vx, dv2_ = vy;
   k = {l * ux * ux + 2 * m * ux * vx + n * vx * vx, l * ux * uy + m * (ux * vy + uy * vx) + n * vx * vy,
        l * uy * uy + 2 * m * uy * vy + n * vy * vy};
+}
+
+void ExtremalFeature::parameters(ExtremalForm& out) const noexcept {
+  if (kind_ != Kind::patch || chart_ != where_.chart) return;
+  out.u1 = du1_, out.u2 = du2_, out.v1 = dv1_, out.v2 = dv2_;
 }
 
 double ExtremalFeature::bend(const Vec3& n) const noexcept {
@@ -197,16 +205,12 @@ double ExtremalFeature::bend(const Vec3& n) const noexcept {
 [[gnu::flatten]] void ExtremalFeature::move(const Vec3& t1, const Vec3& t2, const Pair2& x) noexcept {
   switch (kind_) {
     case Kind::implicit:
-      p_S_ += to_S(x.x * t1 + x.y * t2) + eta_ * n_S_;
+      p_S_ += x.x * t1_S_ + x.y * t2_S_ + eta_ * n_S_;
       return;
-    case Kind::patch: {
-      const Vec3 u1 = to_S(t1), u2 = to_S(t2);
-      const double a = u1.dot(jet_.Su), b = u1.dot(jet_.Sv), c = u2.dot(jet_.Su), d = u2.dot(jet_.Sv);
-      const double s = 1.0 / (a * d - b * c);
-      where_.uv += Vec2(s * (d * x.x - b * x.y), s * (a * x.y - c * x.x));
+    case Kind::patch:
+      where_.uv += Vec2(du1_ * x.x + du2_ * x.y, dv1_ * x.x + dv2_ * x.y);
       where_ = surface_->normalise(where_);
       return;
-    }
     case Kind::side:
       p_ += x.x * t1 + x.y * t2 + eta_ * n_;
       return;

@@ -52,10 +52,12 @@ class ExtremalFeature {
   [[nodiscard]] const Vec3& along() const noexcept { return n_; }  // dim 1
   [[nodiscard]] double eta() const noexcept { return eta_; }
   // Change of the outward normal with a step x in (t1, t2): k x + w eta. dim 2.
-  void curvature(const Vec3& t1, const Vec3& t2, Form2& k, Pair2& w) const noexcept;
+  void curvature(const Vec3& t1, const Vec3& t2, Form2& k, Pair2& w) noexcept;
   // Second derivative along n of the position on a curve. dim 1.
   [[nodiscard]] double bend(const Vec3& n) const noexcept;
-  // A step x in (t1, t2), and onto the surface; on a curve x.x along it.
+  // Parametric surfaces: (u, v) by the (t1, t2) that curvature() was asked for, unless the chart has changed since.
+  void parameters(ExtremalForm& out) const noexcept;
+  // A step x in the (t1, t2) that curvature() was asked for, and onto the surface; on a curve x.x along it.
   void move(const Vec3& t1, const Vec3& t2, const Pair2& x) noexcept;
 
  private:
@@ -69,6 +71,7 @@ class ExtremalFeature {
   Vec3 X_p_ = Vec3::Zero();
   Vec3 p_S_ = Vec3::Zero();  // implicit
   SurfacePoint where_;       // patch
+  std::int32_t chart_ = 0;   // of jet_
   Vec3 c_ = Vec3::Zero(), axis_ = Vec3::Zero();
   double radius_ = 0;
 
@@ -77,6 +80,8 @@ class ExtremalFeature {
   Vec3 n_S_ = Vec3::Zero();
   Mat3 hess_ = Mat3::Zero();
   PatchJet jet_;
+  Vec3 t1_S_ = Vec3::Zero(), t2_S_ = Vec3::Zero();  // of curvature(), implicit
+  double du1_ = 0, du2_ = 0, dv1_ = 0, dv2_ = 0;    // of curvature(), patch: (u, v) by (t1, t2)
 };
 
 }  // namespace tactus

@@ -72,6 +72,7 @@ void turn_round(ExtremalPair& pair) noexcept {
     form->h11 = -form->h11, form->h12 = -form->h12, form->h22 = -form->h22;
     if (form->dim == 2) std::swap(form->h11, form->h22);
     std::swap(form->tx, form->ty);
+    std::swap(form->u1, form->u2), std::swap(form->v1, form->v2);
   }
 }
 

@@ -40,6 +40,8 @@ struct ExtremalForm {
   std::int32_t dim = 2;              // 2: surface or face, 1: edge or rim, 0: vertex
   double h11 = 0, h12 = 0, h22 = 0;  // dim 2: second derivatives of the height along nhat [1/m]; dim 1: h11 alone
   double tx = 0, ty = 0;             // dim 1: its direction in the basis, unit
+  // Parametric surfaces: (u, v) by (t1, t2); all 0: not known.
+  double u1 = 0, u2 = 0, v1 = 0, v2 = 0;
 };
 
 struct ExtremalPair {

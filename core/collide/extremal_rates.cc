@@ -202,8 +202,15 @@ SecondRate extremal_second_rate(const ExtremalPair& pair, const ExtremalRates& r
 namespace {
 
 // The point's rate within the shape's frame; in the parameters of a parametric surface.
-void remember_side(const Shape& shape, const Frame& X_WS, const Vec3& p_dot_W, const Vec3& V_W, ExtremalSide& side) {
-  const Vec3 p_dot_S = X_WS.R.transpose() * (p_dot_W - V_W);
+void remember_side(const Shape& shape, const Frame& X_WS, const Vec3& p_dot_W, const Vec3& V_W,
+                   const ExtremalPair& pair, const ExtremalForm& form, ExtremalSide& side) {
+  const Vec3 own_W = p_dot_W - V_W;
+  if (form.u1 != 0 || form.u2 != 0) {
+    const double x = pair.t1_W.dot(own_W), y = pair.t2_W.dot(own_W);
+    side.p_dot_S << form.u1 * x + form.u2 * y, form.v1 * x + form.v2 * y, 0;
+    return;
+  }
+  const Vec3 p_dot_S = X_WS.R.transpose() * own_W;
   side.p_dot_S = p_dot_S;
   if (shape.kind != ShapeKind::smooth || !shape.smooth->parametric() || side.feature < 0) return;
   const PatchJet jet = shape.smooth->patch({side.feature, side.p_S.head<2>()});
@@ -218,8 +225,10 @@ void remember_side(const Shape& shape, const Frame& X_WS, const Vec3& p_dot_W, c
 void remember_rates(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A, const RigidMotion& B,
                     const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
                     ExtremalSide& side_b) noexcept {
-  remember_side(a, X_WA, rates.pa_dot_W + pair.radius_a * rates.nhat_dot_W, velocity_at(A, core_a(pair)), side_a);
-  remember_side(b, X_WB, rates.pb_dot_W - pair.radius_b * rates.nhat_dot_W, velocity_at(B, core_b(pair)), side_b);
+  remember_side(a, X_WA, rates.pa_dot_W + pair.radius_a * rates.nhat_dot_W, velocity_at(A, core_a(pair)), pair, pair.a,
+                side_a);
+  remember_side(b, X_WB, rates.pb_dot_W - pair.radius_b * rates.nhat_dot_W, velocity_at(B, core_b(pair)), pair, pair.b,
+                side_b);
 }
 
 }  // namespace tactus

@@ -206,9 +206,10 @@ void finish(const Local& s, const ExtremalFeature& a, const ExtremalFeature& b, 
   out.pa = a.kind() == ExtremalFeature::Kind::plane ? Vec3(s.pb + s.d * s.n) : s.pa;
   out.opposed = s.opposed;
   out.residual = s.residual;
-  out.a = {a.dim(), s.k_a.xx, s.k_a.xy, s.k_a.yy, s.along.x, s.along.y};
+  out.a = {a.dim(), s.k_a.xx, s.k_a.xy, s.k_a.yy, s.along.x, s.along.y, 0, 0, 0, 0};
   if (a.dim() == 1) out.a.h11 = s.bend;
-  out.b = {2, -s.k_b.xx, -s.k_b.xy, -s.k_b.yy, 0, 0};
+  out.b = {2, -s.k_b.xx, -s.k_b.xy, -s.k_b.yy, 0, 0, 0, 0, 0, 0};
+  a.parameters(out.a), b.parameters(out.b);
   out.conditioning = conditioning(s, a.dim(), scale);
   out.least = is_least(s, a, *b.surface());
   out.parts = s.d < 0 && !b.surface()->convex() && parts(s, a.dim());

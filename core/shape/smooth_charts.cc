@@ -20,20 +20,27 @@ ChartAxes axes_of(std::int32_t chart) noexcept {
 
 }  // namespace
 
+// Along (m, a, b), then where those axes are.
 PatchJet sphere_patch(const SurfacePoint& where) noexcept {
   TACTUS_ASSERT(where.chart >= 0 && where.chart < 6);
-  const auto [m, a, b] = axes_of(where.chart);
+  const int axis = where.chart / 2, next = axis == 2 ? 0 : axis + 1, last = 3 - axis - next;
+  const bool negative = where.chart % 2 != 0;
+  const int on_a = negative ? last : next, on_b = negative ? next : last;
+  const double side = negative ? -1 : 1;
   const double u = where.uv.x(), v = where.uv.y();
   const double inverse = 1 / std::sqrt(1 + u * u + v * v), inverse2 = inverse * inverse;
+  const double nu = inverse * u, nv = inverse * v, nm = inverse;
   PatchJet jet;
-  const Vec3 n = inverse * (m + u * a + v * b);
-  const double nu = inverse * u, nv = inverse * v;
-  jet.S = n;
-  jet.Su = inverse * (a - nu * n);
-  jet.Sv = inverse * (b - nv * n);
-  jet.Suu = inverse2 * ((3 * nu * nu - 1) * n - 2 * nu * a);
-  jet.Svv = inverse2 * ((3 * nv * nv - 1) * n - 2 * nv * b);
-  jet.Suv = inverse2 * (3 * nu * nv * n - nu * b - nv * a);
+  const auto place = [&](Vec3& x, double along_m, double along_a, double along_b) {
+    x[axis] = side * along_m, x[on_a] = along_a, x[on_b] = along_b;
+  };
+  const double bend_u = 3 * nu * nu - 1, bend_v = 3 * nv * nv - 1, twist = 3 * nu * nv;
+  place(jet.S, nm, nu, nv);
+  place(jet.Su, inverse * (-nu * nm), inverse * (1 - nu * nu), inverse * (-nu * nv));
+  place(jet.Sv, inverse * (-nv * nm), inverse * (-nv * nu), inverse * (1 - nv * nv));
+  place(jet.Suu, inverse2 * (bend_u * nm), inverse2 * (bend_u * nu - 2 * nu), inverse2 * (bend_u * nv));
+  place(jet.Svv, inverse2 * (bend_v * nm), inverse2 * (bend_v * nu), inverse2 * (bend_v * nv - 2 * nv));
+  place(jet.Suv, inverse2 * (twist * nm), inverse2 * (twist * nu - nv), inverse2 * (twist * nv - nu));
   return jet;
 }
 
