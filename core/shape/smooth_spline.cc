@@ -189,7 +189,7 @@ struct CubicJet {
   }
 };
 
-// S(u, v) over [0, 1]^2 by powers of both: a quarter of the work that the control points and their basis functions are.
+// S(u, v) over [0, 1]^2 by powers of both: a third of the work that the control points and their basis functions are.
 class BicubicPatch {
  public:
   // Of a uniform B-spline: net[a][b].
