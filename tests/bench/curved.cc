@@ -1,7 +1,7 @@
 // Extremal points of smooth shapes: how long a pair takes when it is followed, with and without its rates, and when
 // nothing is known; how often Newton's method needs help. CSV: pair, what, calls (warm: batches of 20 of them), median
 // us, mean us, least us (of all batches: what is left on a busy machine), mean Newton steps, solved, fallbacks,
-// ill-conditioned, part of the calls that were hits. The record: TACTUS_COMMIT=... tactus_bench_curved 2000 20000 >
+// ill-conditioned, part of the calls that were hits. The record: TACTUS_COMMIT=... tactus_bench_curved 10000 20000 >
 // tests/bench/results/MACHINE/curved.csv.
 // usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS [PAIR]]], PAIR as in the first column: that one alone.
 #include <algorithm>
