@@ -4,6 +4,6 @@
 
 namespace tactus {
 
-const char* build_id() noexcept;  // "0.1.0 (ff2a8d1, GNU 12.2.0, x86-64)"
+const char* build_id() noexcept;  // "0.1.0 (ff2a8d1, GNU 12.2.0 Release, x86-64)"
 
 }  // namespace tactus
