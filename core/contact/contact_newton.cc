@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/math/lanes.h"
-
 namespace tactus {
 
 namespace {
@@ -19,6 +17,10 @@ constexpr double kFarOff = 1e-3;
 // below that tolerance gets there in a few. Rounding does not forbid it: c goes on by what is added to it.
 constexpr double kProximalLeast = 1e-10;
 constexpr double kSolved = 1e-9;
+// Guesses that are further off than kOff are first brought near from within the cones (contact_interior.h), and once
+// more from further inside where that ended further off than kBrought.
+constexpr double kOff = 1e-4, kBrought = 1e-6, kFurtherInside = 100;
+constexpr int kApproaches = 2;
 constexpr int kProximalSteps = 200;
 constexpr std::uint32_t kFactorisations = 1500;  // at which no further proximal step is begun
 constexpr double kProximalMost = 0.3;
@@ -30,7 +32,6 @@ constexpr double kLower = 0.5;       // a round that succeeds lets D come so muc
 // Impulses of contacts that work against each other without end: this much worse than the best, and wrong by all they
 // are.
 constexpr double kRunsOff = 100;
-constexpr std::uint32_t kGroupsOfRow = 2;  // room for pairs of bodies; without it the matrix is added up anew each time
 // |R| over the impulses' size at which u is found; or a share of the last residual, if that is more.
 constexpr double kEquation = 1e-13, kInexact = 1e-2;
 
@@ -58,129 +59,16 @@ void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, b
   G *= inv_D;
 }
 
-bool is_of_free_bodies(const ProblemContact& contact) noexcept {
-  const auto fits = [](const ProblemSide& side) { return side.block == kNone || is_whole(side); };
-  return fits(contact.side[0]) && fits(contact.side[1]);
-}
-
-// R -= Y p for a free body; scale += |Y p|^2.
-void take_off(const double* Y, const Vec3& p, double* R, double& scale) noexcept {
-  for (std::size_t j = 0; j < 6; ++j) {
-    const double* const row = Y + 3 * j;
-    const double y = row[0] * p[0] + (row[1] * p[1] + row[2] * p[2]);
-    R[j] -= y;
-    scale += y * y;
-  }
-}
-
-std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {
-  return rows[side.block] + (side.dofs != nullptr ? side.dofs[k] : k);
-}
-
 }  // namespace
 
-// A free body's Y column by column.
-struct ContactNewton::Columns {
-  using Six = Lanes<6>;
-  explicit Columns(const double* Y) noexcept {
-    for (int k = 0; k < 3; ++k) {
-      double of[6];
-      for (int i = 0; i < 6; ++i) of[i] = Y[3 * i + k];
-      column[k] = Six::load(of);
-    }
-  }
-  // Y G; no friction changes p_n.
-  Columns(const Columns& Y, const Mat3& G) noexcept {
-    const auto combine = [&](const Six& a, double x, const Six& b, double y) {
-      Six out = a;
-      out.scale(x);
-      out.add(b, y);
-      return out;
-    };
-    column[0] = combine(Y.column[0], G(0, 0), Y.column[1], G(1, 0));
-    column[0].add(Y.column[2], G(2, 0));
-    column[1] = combine(Y.column[1], G(1, 1), Y.column[2], G(2, 1));
-    column[2] = combine(Y.column[1], G(1, 2), Y.column[2], G(2, 2));
-  }
-  // out, six columns of six: += (this)(Z)^T, Z row by row.
-  void add_to(double* out, const double* Z) const noexcept {
-    for (int j = 0; j < 6; ++j) {
-      Six sum = Six::load(out + 6 * j);
-      for (int k = 0; k < 3; ++k) sum.add(column[k], Z[3 * j + k]);
-      sum.store(out + 6 * j);
-    }
-  }
-  void store_rows(double* rows) const noexcept {
-    for (int k = 0; k < 3; ++k) {
-      double of[6];
-      column[k].store(of);
-      for (int i = 0; i < 6; ++i) rows[3 * i + k] = of[i];
-    }
-  }
-  Six column[3];
-};
-
 ContactNewton::ContactNewton(std::uint32_t contacts_max, std::uint32_t half_max, std::uint32_t rows_max)
-    : H_(half_max, std::size_t{rows_max} * (rows_max + 1) / 2),
+    : matrix_(contacts_max, half_max, rows_max),
+      interior_(contacts_max, half_max),
       local_(contacts_max),
+      slopes_(contacts_max),
       best_(contacts_max),
       step_(half_max),
-      residual_(half_max),
-      first_(half_max),
-      part_(half_max),
-      row_of_block_(half_max + 1),
-      groups_(kGroupsOfRow * rows_max),
-      sums_(groups_.size()),
-      changed_(half_max) {}
-
-bool ContactNewton::shape(const ContactProblem& problem, const ContactIslands& islands,
-                          const ContactIsland& island) noexcept {
-  rows_ = 0;
-  for (const std::uint32_t b : island.blocks) {
-    row_of_block_[b] = rows_;
-    std::fill_n(first_.begin() + rows_, problem.block(b).size, rows_);
-    std::fill_n(part_.begin() + rows_, problem.block(b).size, rows_);
-    rows_ += problem.block(b).size;
-  }
-  for (const std::uint32_t i : island.contacts) {
-    std::uint32_t a = problem.contact(i).side[0].block, b = problem.contact(i).side[1].block;
-    if (a == kNone || b == kNone || a == b) continue;
-    if (islands.place(a) > islands.place(b)) std::swap(a, b);
-    for (std::uint32_t k = 0; k < problem.block(b).size; ++k) {
-      std::uint32_t& first = first_[row_of_block_[b] + k];
-      first = std::min(first, row_of_block_[a]);
-    }
-  }
-  look_work_ = kLookWork * island.contacts.size();
-  factor_work_ = kBlockWork * island.contacts.size();
-  for (std::uint32_t i = 0; i < rows_; ++i) factor_work_ += std::uint64_t{i - first_[i]} * (i - first_[i]);
-  list_groups(problem, island);
-  factored_ = false;
-  return H_.shape(rows_, first_.data(), part_.data());
-}
-
-void ContactNewton::list_groups(const ContactProblem& problem, const ContactIsland& island) noexcept {
-  group_count_ = 0;
-  grouped_ = false;
-  for (std::uint32_t k = 0; k < island.contacts.size(); ++k) {
-    const ProblemContact& contact = problem.contact(island.contacts[k]);
-    if (contact.rows != 3 || !is_of_free_bodies(contact)) return;
-    Group next{k, k + 1, kNone, kNone, 0, 1};
-    std::uint32_t row[2];
-    for (int a = 0; a < 2; ++a) row[a] = contact.side[a].block == kNone ? kNone : row_of_block_[contact.side[a].block];
-    // Of one alone: the later.
-    if (row[0] != kNone && (row[1] == kNone || row[0] > row[1])) next.early_side = 1, next.late_side = 0;
-    next.early = row[next.early_side], next.late = row[next.late_side];
-    Group* const last = group_count_ > 0 ? &groups_[group_count_ - 1] : nullptr;
-    if (last != nullptr && last->early == next.early && last->late == next.late && last->late_side == next.late_side) {
-      ++last->end;
-    } else {
-      if (group_count_ == groups_.size()) return;
-      groups_[group_count_++] = next;
-    }
-  }
-  grouped_ = true;
-}
+      residual_(half_max) {}
 
 void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noexcept {
   scale_ = 0;
@@ -204,7 +92,7 @@ void ContactNewton::find_velocities(const Context& s) noexcept {
 
 // p = law(r - c / D), and G = -dp/dc. A row of compliance e: p = clamp((D r - c) / (D + e)).
 Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c, const ProblemContact& contact,
-                             Slopes* slopes) noexcept {
+                             ContactSlope* slopes) noexcept {
   if (slopes != nullptr) slopes->pushes = false;
   if (local.D == 0) return Vec3::Zero();
   if (contact.rows == 1) {
@@ -247,173 +135,34 @@ Vec3 ContactNewton::evaluate(const Context& s, const Local& local, const Vec3& c
 
 // R = u - sum Y p by row of the island; |R|^2.
 double ContactNewton::find_residual(const Context& s) noexcept {
-  for (const std::uint32_t b : s.island.blocks) {
-    const ProblemBlock& block = s.problem.block(b);
-    std::copy_n(s.u + block.start, block.size, residual_.begin() + row_of_block_[b]);
-  }
+  matrix_.gather(s.problem, s.island, s.u, residual_.data());
   scale_ = 0;
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
     Local& local = local_[k];
-    local.p = evaluate(s, local, local.c, contact, &local.slopes);
-    const std::uint32_t n = contact.rows;
+    local.p = evaluate(s, local, local.c, contact, &slopes_[k]);
     if (local.p[0] == 0 && local.p[1] == 0 && local.p[2] == 0) continue;
-    for (const ProblemSide& side : contact.side) {
-      if (side.block == kNone) continue;
-      if (n == 3 && is_whole(side)) {
-        take_off(side.Y, local.p, residual_.data() + row_of_block_[side.block], scale_);
-        continue;
-      }
-      for (std::uint32_t j = 0; j < side.size; ++j) {
-        const double* const row = side.Y + std::size_t{n} * j;
-        double y = row[0] * local.p[0];
-        if (n == 3) y += row[1] * local.p[1] + row[2] * local.p[2];
-        residual_[local_row(row_of_block_, side, j)] -= y;
-        scale_ += y * y;
-      }
-    }
+    scale_ += matrix_.take_off(contact, local.p, residual_.data());
   }
   double sum = 0;
-  for (std::uint32_t i = 0; i < rows_; ++i) sum += residual_[i] * residual_[i];
+  for (std::uint32_t i = 0; i < matrix_.rows(); ++i) sum += residual_[i] * residual_[i];
   return sum;
-}
-
-// sum Y G Y^T of a pair's contacts. False: none of them has changed.
-bool ContactNewton::sum_group(const Context& s, const Group& group, Sums& sums) noexcept {
-  bool changed = !factored_;
-  for (std::uint32_t k = group.first; k < group.end; ++k) {
-    Local& local = local_[k];
-    if (local.slopes.pushes == local.used.pushes && (!local.used.pushes || local.slopes.G == local.used.G)) continue;
-    changed = true;
-  }
-  if (!changed) return false;
-  sums = {};
-  for (std::uint32_t k = group.first; k < group.end; ++k) {
-    Local& local = local_[k];
-    local.used = local.slopes;
-    if (!local.used.pushes) continue;
-    const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
-    const double* const Y_late = contact.side[group.late_side].Y;
-    const Columns late(Y_late), late_G(late, local.used.G);
-    late_G.add_to(sums.late, Y_late);
-    if (group.early == kNone) continue;
-    const double* const Y_early = contact.side[group.early_side].Y;
-    const Columns early(Y_early), early_G(early, local.used.G);
-    early_G.add_to(sums.early, Y_early);
-    late_G.add_to(sums.below, Y_early);
-    double rows[18];
-    early_G.store_rows(rows);
-    late.add_to(sums.above, rows);
-  }
-  return true;
-}
-
-// H = 1 + sum Y G Y^T: the rows of bodies at whose contacts G is another one. Gives the first of them.
-std::uint32_t ContactNewton::assemble(const Context& s) noexcept {
-  std::fill_n(changed_.begin(), rows_, factored_ ? std::uint8_t{0} : std::uint8_t{1});
-  for (std::uint32_t g = 0; g < group_count_; ++g) {
-    if (!sum_group(s, groups_[g], sums_[g])) continue;
-    changed_[groups_[g].late] = 1;
-    if (groups_[g].early != kNone) changed_[groups_[g].early] = 1;
-  }
-  std::uint32_t least = rows_;
-  for (const std::uint32_t b : s.island.blocks) {
-    const std::uint32_t row = row_of_block_[b];
-    if (changed_[row] == 0) continue;
-    least = std::min(least, row);
-    H_.clear_panel(row);
-    for (std::uint32_t i = 0; i < 6; ++i) H_.lower(row, row)[7 * i] = 1;
-  }
-  const auto add = [](const double* from, double* to) {
-    for (int i = 0; i < 36; ++i) to[i] += from[i];
-  };
-  for (std::uint32_t g = 0; g < group_count_; ++g) {
-    const Group& group = groups_[g];
-    if (group.early != kNone && changed_[group.early] != 0) add(sums_[g].early, H_.lower(group.early, group.early));
-    if (changed_[group.late] == 0) continue;
-    add(sums_[g].late, H_.lower(group.late, group.late));
-    if (group.early == kNone) continue;
-    add(sums_[g].below, H_.lower(group.late, group.early));
-    add(sums_[g].above, H_.upper(group.late, group.early));
-  }
-  return least;
-}
-
-// H += Y_a G Y_b^T of any two sides of a contact.
-void ContactNewton::add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b,
-                              const Mat3& G) noexcept {
-  const std::uint32_t n = contact.rows;
-  for (std::uint32_t i = 0; i < a.size; ++i) {
-    const double* const y = a.Y + std::size_t{n} * i;
-    double g0 = y[0] * G(0, 0), g1 = 0, g2 = 0;
-    if (n == 3) {
-      g0 += y[1] * G(1, 0) + y[2] * G(2, 0);
-      g1 = y[1] * G(1, 1) + y[2] * G(2, 1);
-      g2 = y[1] * G(1, 2) + y[2] * G(2, 2);
-    }
-    const std::uint32_t row = local_row(row_of_block_, a, i);
-    for (std::uint32_t j = 0; j < b.size; ++j) {
-      const std::uint32_t column = local_row(row_of_block_, b, j);
-      const double* const z = b.Y + std::size_t{n} * j;
-      const double h = n == 3 ? g0 * z[0] + g1 * z[1] + g2 * z[2] : g0 * z[0];
-      H_.at(row, column) += h;
-    }
-  }
-}
-
-void ContactNewton::assemble_all(const Context& s) noexcept {
-  H_.clear();
-  for (std::uint32_t i = 0; i < rows_; ++i) H_.at(i, i) = 1;
-  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
-    if (!local_[k].slopes.pushes) continue;
-    const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
-    for (const ProblemSide& a : contact.side) {
-      for (const ProblemSide& b : contact.side) {
-        if (a.block != kNone && b.block != kNone) add_block(contact, a, b, local_[k].slopes.G);
-      }
-    }
-  }
 }
 
 // step_ = -H^-1 R, and what it does to each contact's velocity.
 bool ContactNewton::direction(const Context& s) noexcept {
-  s.work.spend(factor_work_);
-  std::uint32_t least = 0;
-  if (grouped_) {
-    least = assemble(s);
-  } else {
-    assemble_all(s);
-  }
-  factored_ = false;
-  if (least < rows_ && !H_.factor(least)) return false;
-  factored_ = grouped_;
-  for (std::uint32_t i = 0; i < rows_; ++i) step_[i] = -residual_[i];
-  H_.solve(step_.data());
+  s.work.spend(matrix_.factor_work());
+  if (!matrix_.factor(s.problem, s.island, slopes_.data())) return false;
+  for (std::uint32_t i = 0; i < matrix_.rows(); ++i) step_[i] = -residual_[i];
+  matrix_.solve(step_.data());
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
-    const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
-    double dc[3] = {0, 0, 0};
-    for (const ProblemSide& side : contact.side) {
-      if (side.block == kNone) continue;
-      if (contact.rows == 3 && is_whole(side)) {
-        add_velocity(side.Y, step_.data() + row_of_block_[side.block], dc);
-        continue;
-      }
-      for (std::uint32_t j = 0; j < side.size; ++j) {
-        const double* const row = side.Y + std::size_t{contact.rows} * j;
-        const double d = step_[local_row(row_of_block_, side, j)];
-        for (std::uint32_t l = 0; l < contact.rows; ++l) dc[l] += row[l] * d;
-      }
-    }
-    local_[k].dc = Vec3(dc[0], dc[1], dc[2]);
+    local_[k].dc = matrix_.change(s.problem.contact(s.island.contacts[k]), step_.data());
   }
   return true;
 }
 
 void ContactNewton::move(const Context& s, double t) noexcept {
-  for (const std::uint32_t b : s.island.blocks) {
-    const ProblemBlock& block = s.problem.block(b);
-    for (std::uint32_t k = 0; k < block.size; ++k) s.u[block.start + k] += t * step_[row_of_block_[b] + k];
-  }
+  matrix_.move(s.problem, s.island, t, step_.data(), s.u);
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) local_[k].c += t * local_[k].dc;
 }
 
@@ -429,7 +178,7 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations, double t
     move(s, 1);
     for (int halving = 0;; ++halving) {
       next = find_residual(s);
-      s.work.spend(look_work_);
+      s.work.spend(matrix_.look_work());
       if (next < (1 - 1e-3 * t) * norm) break;
       if (halving == 6) {
         move(s, -t);
@@ -459,6 +208,30 @@ void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
   sum_up(s, p);
 }
 
+void ContactNewton::keep(const Context& s, double residual, const Vec3* p, ContactSolution& best) noexcept {
+  if (!(residual < best.residual)) return;
+  best.residual = residual;
+  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) best_[k] = p[s.island.contacts[k]];
+}
+
+void ContactNewton::give_best(const Context& s, Vec3* p) const noexcept {
+  for (std::size_t k = 0; k < s.island.contacts.size(); ++k) p[s.island.contacts[k]] = best_[k];
+  sum_up(s, p);
+}
+
+// A guess that is far off comes near from within the cones; what gets stuck there tries once more from further inside.
+void ContactNewton::come_near(const Context& s, Vec3* p, ContactSolution& best) noexcept {
+  if (!ContactInterior::takes(s.problem, s.island, s.disc)) return;
+  double inside = std::min(1.0, best.residual);
+  for (int k = 0; k < kApproaches && best.residual > kBrought; ++k) {
+    best.iterations += interior_.approach(s.problem, s.island, s.disc, inside, matrix_, p, s.u, s.work);
+    matrix_.forget();
+    keep(s, island_residual(s.problem, s.island, s.disc, p, s.u), p, best);
+    give_best(s, p);
+    inside = std::min(1.0, kFurtherInside * inside);
+  }
+}
+
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
                                      const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work,
                                      const NewtonOptions& options) noexcept {
@@ -467,11 +240,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   sum_up(s, p);
   best.residual = island_residual(problem, island, disc, p, u);
   for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
-  const auto keep = [&](double residual) {
-    if (!(residual < best.residual)) return;
-    best.residual = residual;
-    for (std::size_t k = 0; k < island.contacts.size(); ++k) best_[k] = p[island.contacts[k]];
-  };
+  if (options.softly && best.residual > kOff) come_near(s, p, best);
   double proximal = options.softly && best.residual > kFarOff ? kProximalMost : kProximal, last = best.residual,
          leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
@@ -491,7 +260,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     sum_up(s, p);
     const double residual = island_residual(problem, island, disc, p, u);
     if (!(residual < 1) && !(residual < kRunsOff * best.residual)) break;
-    keep(residual);
+    keep(s, residual, p, best);
     if (!found) {
       proximal = std::min(kSofter * proximal, kProximalMost);
     } else if (residual > 0.1 * last) {
@@ -509,8 +278,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
     if (found) proximal = std::max(proximal, kOfResidual * std::min(residual, 1.0));
     last = residual;
   }
-  for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = best_[k];
-  sum_up(s, p);
+  give_best(s, p);
   return best;
 }
 
