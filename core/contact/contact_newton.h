@@ -20,8 +20,10 @@ namespace tactus {
 
 struct NewtonOptions {
   double enough = 1e-12;  // the residual at which to stop at once
-  bool softly = true;     // a guess that is far off begins with a large D
+  bool softly = true;     // a guess that is far off comes near first, or begins with a large D
+  bool may_lack = false;  // there may be no solution: what is hopeless (kHopeless) after the first attempt is left so
 };
+inline constexpr double kHopeless = 1e-4;  // a residual: solutions that there are come nearer than this soon
 struct ContactSolution {
   double residual = 0;           // island_residual
   std::uint32_t iterations = 0;  // factorisations
@@ -67,6 +69,8 @@ class ContactNewton {
   void move(const Context& s, double t) noexcept;
   void keep(const Context& s, double residual, const Vec3* p, ContactSolution& best) noexcept;
   void give_best(const Context& s, Vec3* p) const noexcept;
+  void take_steps(const Context& s, const NewtonOptions& options, std::uint32_t most, std::uint32_t trial,
+                  double residual, Vec3* p, ContactSolution& best) noexcept;
   void come_near(const Context& s, Vec3* p, ContactSolution& best) noexcept;
   static void sum_up(const Context& s, const Vec3* p) noexcept;
   void go_on(const Context& s, double leap, Vec3* p) noexcept;
@@ -75,7 +79,7 @@ class ContactNewton {
   ContactInterior interior_;
   std::vector<Local> local_;
   std::vector<ContactSlope> slopes_;
-  std::vector<Vec3> best_;
+  std::vector<Vec3> best_, guess_;
   std::vector<double> step_, residual_;  // by row of the island
   double scale_ = 0;
 };

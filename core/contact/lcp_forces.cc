@@ -43,6 +43,14 @@ double sliding_mobility(const ProblemContact& contact) noexcept {
   return sum;
 }
 
+// Friction that points where it points, whatever the forces: there may be no answer.
+bool slides(const ContactProblem& problem, const ContactIsland& island) noexcept {
+  return std::any_of(island.contacts.begin(), island.contacts.end(), [&](std::uint32_t i) {
+    const ProblemContact& contact = problem.contact(i);
+    return contact.rows == 3 && contact.law == ContactLaw::sliding && contact.mu > 0;
+  });
+}
+
 }  // namespace
 
 LcpForces::LcpForces(const Model& model, const Limits& limits)
@@ -66,8 +74,10 @@ void LcpForces::judge(Job& job) noexcept {
   if (gives_energy(job.problem, job.island, job.p, job.u)) job.residual = std::numeric_limits<double>::infinity();
 }
 
-void LcpForces::newton(Job& job) noexcept {
-  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u, work_, NewtonOptions{});
+void LcpForces::newton(Job& job, bool may_lack) noexcept {
+  NewtonOptions options;
+  options.may_lack = may_lack;
+  const ContactSolution found = newton_.solve(job.problem, job.island, disc_, job.p, job.u, work_, options);
   job.report.iterations += found.iterations;
   judge(job);
 }
@@ -121,14 +131,16 @@ bool LcpForces::attempt(Job& job) noexcept {
     for (const std::uint32_t i : job.island.contacts) job.p[i] = guess_[i];
   };
   if (newton_first) {
-    newton(job);
+    const bool may_lack = slides(job.problem, job.island) && LcpRows::count(job.problem, job.island) > kFewRows;
+    newton(job, may_lack);
     if (job.residual <= kTolerance) return true;
     job.by_first = false;
+    if (may_lack && job.residual > kHopeless) return false;
     for (const std::uint32_t i : job.island.contacts) job.p[i].setZero();
     judge(job);
     work_.spend(kLookWork * job.island.contacts.size() * kFewSweeps);
     sweep_island(job.problem, job.island, disc_, kFewSweeps, job.p, job.u);
-    newton(job);
+    newton(job, false);
     if (job.residual <= kTolerance) return true;
     restart();
   }
@@ -146,7 +158,7 @@ bool LcpForces::attempt(Job& job) noexcept {
     if (newton_first) return false;  // there is nothing new to start from
   }
   if (!job.fits) return false;
-  newton(job);  // from the pyramid's answer to the round cone's; or from the guess
+  newton(job, false);  // from the pyramid's answer to the round cone's; or from the guess
   return job.residual <= kTolerance;
 }
 
