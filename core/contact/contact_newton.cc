@@ -24,6 +24,8 @@ constexpr std::uint32_t kFactorisationsNear = 200, kTrialNear = 100;
 // What may have no solution and stays this far off within the cones is left: of 83 such islands of piles 5 had one, and
 // needed 100 factorisations for it.
 constexpr double kLacking = 1e-3;
+// Impulses of a guess that work against so many times the largest free velocity are none.
+constexpr double kOverload = 3e3;
 constexpr double kOff = 1e-4, kBrought = 1e-6, kFurtherInside = 100;
 constexpr int kApproaches = 2;
 constexpr int kProximalSteps = 200;
@@ -273,6 +275,18 @@ void ContactNewton::take_steps(const Context& s, const NewtonOptions& options, s
   give_best(s, p);
 }
 
+// Contacts that were without an answer and pressed against each other leave impulses behind that nothing needs, and
+// that no solution is near to.
+bool ContactNewton::is_overloaded(const Context& s, const Vec3* p) noexcept {
+  double fastest = 0, largest = 0;
+  for (const std::uint32_t i : s.island.contacts) {
+    const ProblemContact& contact = s.problem.contact(i);
+    fastest = std::max(fastest, contact.b.cwiseAbs().maxCoeff());
+    largest = std::max(largest, contact.mobility * p[i].cwiseAbs().maxCoeff());
+  }
+  return largest > kOverload * fastest;
+}
+
 // From within the cones; what gets stuck there tries once more from further inside.
 void ContactNewton::come_near(const Context& s, Vec3* p, ContactSolution& best) noexcept {
   double inside = std::min(1.0, best.residual);
@@ -290,6 +304,9 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
                                      const NewtonOptions& options) noexcept {
   const Context s{problem, island, disc, u, work};
   ContactSolution best;
+  if (is_overloaded(s, p)) {
+    for (const std::uint32_t i : island.contacts) p[i].setZero();
+  }
   sum_up(s, p);
   const double residual = island_residual(problem, island, disc, p, u);
   best.residual = residual;

@@ -9,9 +9,10 @@ namespace tactus {
 namespace {
 
 constexpr double kTolerance = kLcpTolerance;
-constexpr std::uint32_t kFewRows = 64;
-constexpr int kTurns = 30;  // of a pyramid's axes
-constexpr int kRounds = 8;  // of contacts whose slip turns
+constexpr std::uint32_t kFewRows = 64;    // of a robot's island: pivoting first
+constexpr std::uint32_t kCheapRows = 24;  // up to this pivoting decides whether there are forces
+constexpr int kTurns = 30;                // of a pyramid's axes
+constexpr int kRounds = 8;                // of contacts whose slip turns
 constexpr std::uint32_t kFewSweeps = 30, kSweeps = 400;
 constexpr double kTurned = 1e-12;  // slip against its direction that is none, of the velocities there
 
@@ -131,7 +132,7 @@ bool LcpForces::attempt(Job& job) noexcept {
     for (const std::uint32_t i : job.island.contacts) job.p[i] = guess_[i];
   };
   if (newton_first) {
-    const bool may_lack = slides(job.problem, job.island) && LcpRows::count(job.problem, job.island) > kFewRows;
+    const bool may_lack = slides(job.problem, job.island) && LcpRows::count(job.problem, job.island) > kCheapRows;
     newton(job, may_lack);
     if (job.residual <= kTolerance) return true;
     job.by_first = false;
