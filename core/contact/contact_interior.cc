@@ -15,6 +15,8 @@ constexpr double kLeastSigma = 1e-8;  // some of the mean is always asked for
 constexpr double kStuck = 1e-4, kShort = 0.1;  // a step that ends it; as short as this for more than kShortSteps
 constexpr int kShortSteps = 4;
 constexpr double kLong = 0.5;  // after a step shorter than this it is not near yet
+// An impulse that is worth less than this of its contact's velocity is none.
+constexpr double kOpen = 1e-3;
 // An impulse that gives way by less than this, times its contact's mobility, is not in the matrix.
 constexpr double kStiff = 1e-12;
 
@@ -175,7 +177,9 @@ void ContactInterior::put_out(const Context& s, const FrictionDisc& disc, Vec3* 
     const std::uint32_t i = s.island.contacts[k];
     const ProblemContact& contact = s.problem.contact(i);
     const Pair& pair = pairs_[k];
-    p[i] = pair.acts ? project_contact(contact, disc, pair.L * pair.x) : Vec3(Vec3::Zero());
+    const double p_n = pair.L(0, 0) * pair.x[0], c_n = pair.z[0] / pair.L(0, 0);
+    const bool open = !pair.acts || p_n * contact.mobility < kOpen * c_n;
+    p[i] = open ? Vec3(Vec3::Zero()) : project_contact(contact, disc, pair.L * pair.x);
     push(s.problem, contact, p[i], u);
   }
 }
