@@ -15,6 +15,8 @@ constexpr double kLeastSigma = 1e-8;  // some of the mean is always asked for
 constexpr double kStuck = 1e-4, kShort = 0.1;  // a step that ends it; as short as this for more than kShortSteps
 constexpr int kShortSteps = 4;
 constexpr double kLong = 0.5;  // after a step shorter than this it is not near yet
+// Contacts without impulse that open at so many times what the others close or slide at take no part.
+constexpr double kAway = 1;
 // An impulse that is worth less than this of its contact's velocity is none.
 constexpr double kOpen = 1e-3;
 // An impulse that gives way by less than this, times its contact's mobility, is not in the matrix.
@@ -44,15 +46,19 @@ void ContactInterior::clear(const Context& s, double* u) noexcept {
 void ContactInterior::begin(const Context& s, double inside, const Vec3* p, double* u) noexcept {
   count_ = s.island.contacts.size();
   acting_ = 0;
+  // What closes or slides; what is far away opens faster than anything.
   double fastest = 0;
   for (const std::uint32_t i : s.island.contacts) {
-    fastest = std::max(fastest, s.problem.contact(i).b.cwiseAbs().maxCoeff());
+    const Vec3& b = s.problem.contact(i).b;
+    fastest = std::max({fastest, -b[0], std::abs(b[1]), std::abs(b[2])});
   }
   for (std::size_t k = 0; k < count_; ++k) {
     const std::uint32_t i = s.island.contacts[k];
     const ProblemContact& contact = s.problem.contact(i);
     Pair& pair = pairs_[k];
-    pair.acts = contact.mobility > 0;
+    pair.c = velocity(s.problem, contact, u) + contact.b;
+    const bool away = p[i][0] == 0 && std::min(pair.c[0], contact.b[0]) > kAway * fastest;
+    pair.acts = contact.mobility > 0 && !away;
     if (!pair.acts) continue;
     ++acting_;
     pair.L.setZero();
@@ -68,7 +74,6 @@ void ContactInterior::begin(const Context& s, double inside, const Vec3* p, doub
     } else if (contact.law == ContactLaw::sliding) {
       pair.L.col(0).tail<2>() = -contact.mu * contact.slip;
     }
-    pair.c = velocity(s.problem, contact, u) + contact.b;
     pair.z = pair.D * pair.c;
     for (Eigen::Index l = 1; l < 3; ++l) pair.x[l] = pair.D.row(l) * p[i];
     pair.x[0] = mu * (std::max(0.0, p[i][0]) + inside * fastest / contact.mobility);

@@ -26,6 +26,7 @@ constexpr std::uint32_t kFactorisationsNear = 200, kTrialNear = 100;
 constexpr double kLacking = 1e-3;
 // Impulses of a guess that work against so many times the largest free velocity are none.
 constexpr double kOverload = 3e3;
+constexpr std::uint32_t kContactsOfRow = 4, kManyRows = 24;
 constexpr double kOff = 1e-4, kBrought = 1e-6, kFurtherInside = 100;
 constexpr int kApproaches = 2;
 constexpr int kProximalSteps = 200;
@@ -287,6 +288,13 @@ bool ContactNewton::is_overloaded(const Context& s, const Vec3* p) noexcept {
   return largest > kOverload * fastest;
 }
 
+// Is coming near from within the cones worth trying first? All contacts cost something there in each step, and few
+// bodies are solved by proximal steps soon enough. It is, too, where it tells that there is no solution.
+bool ContactNewton::pays(const ContactIsland& island, const NewtonOptions& options) const noexcept {
+  if (island.contacts.size() > kContactsOfRow * matrix_.rows()) return false;
+  return options.may_lack || matrix_.rows() >= kManyRows;
+}
+
 // From within the cones; what gets stuck there tries once more from further inside.
 void ContactNewton::come_near(const Context& s, Vec3* p, ContactSolution& best) noexcept {
   double inside = std::min(1.0, best.residual);
@@ -311,15 +319,26 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   const double residual = island_residual(problem, island, disc, p, u);
   best.residual = residual;
   for (std::size_t k = 0; k < island.contacts.size(); ++k) guess_[k] = best_[k] = p[island.contacts[k]];
-  if (options.softly && residual > kOff && ContactInterior::takes(problem, island, disc)) {
-    come_near(s, p, best);
-    if (options.may_lack && best.residual > kLacking) return best;
-    take_steps(s, options, kFactorisationsNear, kTrialNear, best.residual, p, best);
-    const bool hopeless = options.may_lack && best.residual > kHopeless;
-    if (best.residual <= std::max(kSolved, options.enough) || hopeless || work.spent()) return best;
+  const double enough = std::max(kSolved, options.enough);
+  const bool far = options.softly && residual > kOff && ContactInterior::takes(problem, island, disc);
+  const auto solved = [&] { return best.residual <= enough || work.spent(); };
+  const auto begin_anew = [&] {
     for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = guess_[k];
     sum_up(s, p);
+  };
+  if (!far || !pays(island, options)) {
+    take_steps(s, options, kFactorisations, kTrial, residual, p, best);
+    if (!far || solved()) return best;
+    begin_anew();
+    come_near(s, p, best);
+    take_steps(s, options, kFactorisationsNear, kTrialNear, best.residual, p, best);
+    return best;
   }
+  come_near(s, p, best);
+  if (options.may_lack && best.residual > kLacking) return best;
+  take_steps(s, options, kFactorisationsNear, kTrialNear, best.residual, p, best);
+  if (solved() || (options.may_lack && best.residual > kHopeless)) return best;
+  begin_anew();
   take_steps(s, options, kFactorisations, kTrial, residual, p, best);
   return best;
 }

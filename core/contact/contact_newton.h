@@ -72,6 +72,7 @@ class ContactNewton {
   void take_steps(const Context& s, const NewtonOptions& options, std::uint32_t most, std::uint32_t trial,
                   double residual, Vec3* p, ContactSolution& best) noexcept;
   static bool is_overloaded(const Context& s, const Vec3* p) noexcept;
+  bool pays(const ContactIsland& island, const NewtonOptions& options) const noexcept;
   void come_near(const Context& s, Vec3* p, ContactSolution& best) noexcept;
   static void sum_up(const Context& s, const Vec3* p) noexcept;
   void go_on(const Context& s, double leap, Vec3* p) noexcept;
