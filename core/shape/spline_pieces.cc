@@ -432,7 +432,7 @@ bool SplinePieces::lie_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed
   open.count = left;
   if (!hull_.others_hold(e, deeper, Vec3::Ones(), open)) {
     const NormalCells::Place& place = hull_.place(open.cells[0]);
-    if (steps_to(place).cwiseAbs().maxCoeff() < kBeside) return groups_lie_in(e, uv);
+    if (steps_to(place).cwiseAbs().maxCoeff() < kBeside && groups_lie_in(e, uv)) return true;
     beyond.n_S = (deeper.A * (hull_.centre(open.cells[0]) - deeper.m)).normalized();
     beyond.where.uv << place[0], place[1];
     return false;

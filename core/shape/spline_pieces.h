@@ -40,7 +40,7 @@ class SplinePieces {
 
  private:
   static constexpr int kParts = 2;                 // of a patch, each way
-  static constexpr double kBeside = 1.5;           // from the touch, where a cell that is not held says nothing new
+  static constexpr double kBeside = 1.5;           // from the touch, where a cell may be too large to tell
   static constexpr int kCoarse = 144;              // patches at most that are held by cells of normals
   static constexpr int kPlaceDepth = 3;            // parts of a piece, 2^: how exactly it is known what cells touch
   static constexpr double kFarthest = 0.75;        // patches from the touch, what is still about it
