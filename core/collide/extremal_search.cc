@@ -65,8 +65,8 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
 }
 
 // Is a root that was found near a remembered one the pair's, whatever was remembered?
-bool ExtremalSearch::sure() const noexcept {
-  if (!convex_) return b_.cavity() ? sure_in_hollow() : sure_within() || sure_folded();
+bool ExtremalSearch::sure() noexcept {
+  if (!convex_) return b_.cavity() ? sure_of_hollow() : sure_within() || sure_folded();
   return root_.least && (root_.d - a_.radius() >= 0 || !a_.bounded() || shallow());
 }
 

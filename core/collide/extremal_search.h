@@ -42,12 +42,14 @@ class ExtremalSearch {
   bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept;
   bool start_at(const Start& start) noexcept;
   [[nodiscard]] bool followed() const noexcept;
-  [[nodiscard]] bool sure() const noexcept;
+  [[nodiscard]] bool sure() noexcept;
   [[nodiscard]] bool shallow() const noexcept;
   [[nodiscard]] bool sure_folded() const noexcept;
   [[nodiscard]] bool sure_beside(bool a_above, bool b_below) const noexcept;
   [[nodiscard]] bool sure_within() const noexcept;
-  [[nodiscard]] bool sure_in_hollow() const noexcept;
+  bool sure_of_hollow() noexcept;
+  [[nodiscard]] bool sure_in_hollow(SurfaceSeed& beyond) const noexcept;
+  bool start_beyond(const SurfaceSeed& beyond) noexcept;
   bool cold_plane() noexcept;
   bool cold_apart() noexcept;
   bool cold_overlap() noexcept;

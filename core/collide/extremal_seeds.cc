@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint32_t kFootSteps = 40;
 constexpr int kApproaches = 3;
+// How often a followed place is changed for one nearer to a bowl's wall, and Newton's steps from there.
+constexpr int kChanges = 3;
+constexpr std::uint32_t kChangeSteps = 20;
 // Part of a surface's radius that lies between a point of it and the nearest seed, about.
 constexpr double kBetweenSeeds = 0.25;
 // Cosines of normals that face each other: near places, and places whose supports are meant.
@@ -166,14 +169,38 @@ bool ExtremalSearch::sure_within() const noexcept {
 
 // In an ellipsoid's hollow: A lies in an ellipsoid whose points are all at least d from the wall (or reach at most -d
 // beyond it), and which both A and that distance touch at A's point.
-bool ExtremalSearch::sure_in_hollow() const noexcept {
+bool ExtremalSearch::sure_in_hollow(SurfaceSeed& beyond) const noexcept {
   InnerForm e;
-  if (!root_.opposed || !b_.is_ellipsoid(e)) return false;
-  e.wall = e, e.d = root_.d;
-  if (!move_surface(e, root_.pb, root_.d)) return false;
+  if (!root_.opposed || !b_.is_ellipsoid(e.wall)) return false;
+  e.d = root_.d;
   const SmoothSurface* surface = a_.surface();
-  if (surface == nullptr) return a_.lies_in(e, feature_, root_.pa);
-  return surface->lies_in(a_.form_to_own(e), {a_.to_own(root_.pa), a_.turned_to_own(-root_.n), on_a_.where()});
+  if (surface == nullptr) {
+    EllipsoidForm inner = e.wall;
+    return move_surface(inner, root_.pb, root_.d) && a_.lies_in(inner, feature_, root_.pa);
+  }
+  e.wall = a_.form_to_own(e.wall);
+  e.A = e.wall.A, e.m = e.wall.m;
+  const SurfaceSeed at{a_.to_own(root_.pa), a_.turned_to_own(-root_.n), on_a_.where()};
+  return move_surface(e, at.p_S + root_.d * at.n_S, root_.d) && surface->lies_in(e, at, beyond);
+}
+
+// Where the proof says what may be nearer to the wall, that is looked at, and so on: places nearer and nearer.
+bool ExtremalSearch::sure_of_hollow() noexcept {
+  for (int i = 0; i < kChanges; ++i) {
+    SurfaceSeed beyond{Vec3::Zero(), Vec3::Zero(), {}};
+    if (sure_in_hollow(beyond)) return true;
+    const double before = root_.d;
+    if (!start_beyond(beyond) || !(root_.d < before)) return false;
+  }
+  return false;
+}
+
+// From a place of A, in its own frame, and where the wall has its normal.
+bool ExtremalSearch::start_beyond(const SurfaceSeed& beyond) noexcept {
+  if (beyond.n_S.isZero()) return false;
+  on_a_.place(beyond);
+  on_b_.place_towards(a_.turned(beyond.n_S));
+  return walk(0, a_.centre(), kChangeSteps) && root_.least;
 }
 
 // Not convex: the hulls are as far apart along the root's normal as the two points, which a plane between them proves.

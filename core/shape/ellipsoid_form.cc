@@ -1,6 +1,5 @@
 #include "core/shape/ellipsoid_form.h"
 
-#include <Eigen/LU>
 #include <cmath>
 
 namespace tactus {
@@ -9,6 +8,26 @@ namespace {
 
 // Of a matrix' trace: what it must be positive by.
 constexpr double kDefinite = 1e-9;
+// Steps to the foot of a point.
+constexpr int kFeet = 4;
+
+// Of a symmetric matrix: the inverse times the determinant.
+struct Cofactors {
+  explicit Cofactors(const Mat3& A) noexcept
+      : xx(A(1, 1) * A(2, 2) - A(1, 2) * A(1, 2)),
+        xy(A(0, 2) * A(1, 2) - A(0, 1) * A(2, 2)),
+        xz(A(0, 1) * A(1, 2) - A(0, 2) * A(1, 1)),
+        yy(A(0, 0) * A(2, 2) - A(0, 2) * A(0, 2)),
+        yz(A(0, 1) * A(0, 2) - A(0, 0) * A(1, 2)),
+        zz(A(0, 0) * A(1, 1) - A(0, 1) * A(0, 1)),
+        det(A(0, 0) * xx + A(0, 1) * xy + A(0, 2) * xz) {}
+  [[nodiscard]] Mat3 matrix() const noexcept {
+    Mat3 out;
+    out << xx, xy, xz, xy, yy, yz, xz, yz, zz;
+    return out;
+  }
+  double xx, xy, xz, yy, yz, zz, det;
+};
 
 }  // namespace
 
@@ -30,19 +49,34 @@ bool move_surface(EllipsoidForm& e, const Vec3& p, double d) noexcept {
     return true;
   }
   const double t = d / slope, level = 1 - slope * d;
-  const Mat3 rest = Mat3::Identity() - t * e.A;
-  if (!(level > 0) || !positive_definite(rest)) return false;
-  const Mat3 product = e.A * rest.inverse();
-  e.A = (0.5 / level) * (product + product.transpose());
+  if (!(level > 0)) return false;
+  // A (I - t A)^-1 = det A (C - t det A)^-1 with A^-1 = C / det A.
+  const Cofactors c(e.A);
+  Mat3 rest = c.matrix();
+  rest.diagonal().array() -= t * c.det;
+  if (!positive_definite(rest)) return false;
+  const Cofactors inverse(rest);
+  e.A = c.det / (inverse.det * level) * inverse.matrix();
   return true;
 }
 
-// The foot of x on the wall, about.
+// The foot of x on the wall, about: from a place of it, along the normal there that is as far from x.
 bool InnerForm::near(const Vec3& x, EllipsoidForm& out) const noexcept {
-  const Vec3 g = wall.A * (x - wall.m);
-  const Vec3 p = x + 0.5 * (1 - wall.at(x)) / g.squaredNorm() * g - wall.m;
+  const Vec3 from = x - wall.m;
+  Vec3 p = from;
+  for (int i = 0; i < kFeet; ++i) {
+    const Vec3 g = wall.A * p, q = from + g.dot(p - from) / g.squaredNorm() * g, slope = wall.A * q;
+    p = q + 0.5 * (1 - q.dot(slope)) / slope.squaredNorm() * slope;
+    p /= std::sqrt(p.dot(wall.A * p));
+  }
   out = wall;
-  return move_surface(out, wall.m + p / std::sqrt(p.dot(wall.A * p)), d);
+  return move_surface(out, wall.m + p, d);
+}
+
+bool InnerForm::deeper(const Vec3& p, const Vec3& n, double r, InnerForm& out) const noexcept {
+  out.wall = wall, out.d = d + r;
+  out.A = wall.A, out.m = wall.m;
+  return move_surface(out, p + d * n, out.d);
 }
 
 // e - 1 <= mu (inner - 1) everywhere, if mu A_inner - A >= 0 and both sides have one value and gradient at p.

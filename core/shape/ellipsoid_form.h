@@ -34,6 +34,8 @@ struct InnerForm : EllipsoidForm {
   }
   // The one that is widest about where the wall is near x. False: none.
   [[nodiscard]] bool near(const Vec3& x, EllipsoidForm& out) const noexcept;
+  // The one that is deeper by r, about where e is touched from within at p with the outward normal n. False: none.
+  [[nodiscard]] bool deeper(const Vec3& p, const Vec3& n, double r, InnerForm& out) const noexcept;
 };
 
 // Does e hold the ellipsoid `inner`, which touches it at p from within?

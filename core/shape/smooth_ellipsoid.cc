@@ -40,7 +40,8 @@ class Ellipsoid final : public ImplicitSurface {
     out.m.setZero();
     return true;
   }
-  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at,
+                             SurfaceSeed& /*beyond*/) const noexcept override {
     EllipsoidForm own;
     return is_ellipsoid(own) && holds_ellipsoid(e, own, at.p_S);
   }
@@ -87,8 +88,8 @@ class PatchedEllipsoid final : public ParametricSurface {
   [[nodiscard]] double ball_inside(const Vec3& p_S) const noexcept override { return plain_.ball_inside(p_S); }
   [[nodiscard]] double ball_around(const Vec3& p_S) const noexcept override { return plain_.ball_around(p_S); }
   [[nodiscard]] bool is_ellipsoid(EllipsoidForm& out) const noexcept override { return plain_.is_ellipsoid(out); }
-  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
-    return plain_.lies_in(e, at);
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept override {
+    return plain_.lies_in(e, at, beyond);
   }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept override { return plain_.bounds(X_WS); }
   [[nodiscard]] SmoothTopology topology() const noexcept override { return SmoothTopology::sphere; }

@@ -43,7 +43,8 @@ class Quadric final : public ImplicitSurface {
     out.m = m_;
     return true;
   }
-  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at,
+                             SurfaceSeed& /*beyond*/) const noexcept override {
     EllipsoidForm own;
     return is_ellipsoid(own) && holds_ellipsoid(e, own, at.p_S);
   }

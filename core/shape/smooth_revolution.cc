@@ -58,7 +58,7 @@ class Revolution : public ParametricSurface {
     return box;
   }
   [[nodiscard]] SolidMoments moments() const noexcept final { return moments_; }
-  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept final {
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& /*beyond*/) const noexcept final {
     return pieces_.lie_in(e, at.p_S, on_profile(at.where));
   }
   [[nodiscard]] bool on_hull(const SurfaceSeed& at) const noexcept final {

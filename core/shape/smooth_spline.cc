@@ -263,8 +263,8 @@ class SplineTorus final : public Spline {
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override {
     return seed_at(normalise({0, Vec2(w.x() * static_cast<double>(nu_), w.y() * static_cast<double>(nv_))}));
   }
-  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
-    return pieces_.lie_in(e, at.where.uv);
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept override {
+    return pieces_.lie_in(e, at, beyond);
   }
   [[nodiscard]] bool on_hull(const SurfaceSeed& at) const noexcept override { return hull_cells_.hold(at.where.uv); }
   [[nodiscard]] Vec3 outer_support(const Vec3& d_S) const noexcept override { return pieces_.farthest(d_S); }

@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 #include "core/math/one_plus.h"
-#include "core/shape/octant_cells.h"
+#include "core/shape/normal_cells.h"
 #include "core/shape/smooth_base.h"
 #include "core/shape/smooth_shapes.h"
 #include "core/shape/white_form.h"
@@ -121,7 +121,8 @@ class Superellipsoid final : public ImplicitSurface {
     const Vec3 r2 = radii.cwiseAbs2();
     radius_ = std::sqrt(dual_of_squares(dual_of_squares(r2.x(), r2.y(), e2), r2.z(), e1));
     find_seeds();
-    cells_ = OctantCells(*this, radii);
+    hull_ = NormalCells({[this](const Vec3& n) { return (1 + 1e-12) * n.dot(support(n)); },
+                         [this](const std::array<Vec3, 3>& n) { return least_touched(n); }, radius_, 1e-4, true});
   }
   [[nodiscard]] SmoothKind kind() const noexcept override { return SmoothKind::superellipsoid; }
   [[nodiscard]] bool convex() const noexcept override { return true; }
@@ -135,13 +136,17 @@ class Superellipsoid final : public ImplicitSurface {
     return seed_at(p / std::sqrt(2 * implicit(p).F / scale_ + 1));
   }
   [[nodiscard]] SolidMoments moments() const noexcept override;
-  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override;
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept override;
 
  private:
+  [[nodiscard]] NormalCells::Place least_touched(const std::array<Vec3, 3>& corners) const noexcept;
+  [[nodiscard]] bool hull_lies_in(const InnerForm& e, const SurfaceSeed& at, const Vec3& least,
+                                  SurfaceSeed& beyond) const noexcept;
+
   Vec3 radii_, inverse_;
   Exponent first_, second_;  // e1, e2
   double scale_, radius_ = 0;
-  OctantCells cells_;
+  NormalCells hull_;
 };
 
 // With x_i scaled, R = N(X, Y; k2) and G = N(R, Z; k1):
@@ -185,7 +190,7 @@ Vec3 Superellipsoid::support(const Vec3& d_S) const noexcept {
 // that touches it where it is meant to, of which F's gradient tells the axes. Where that is too wide, the gauge's p1-th
 // power, p = 2 / e, has second derivatives of at least p1 W (p - 1), which grow with each coordinate: e lies above it
 // where they are larger than its own, from some part of p on, and elsewhere cells must lie in e.
-bool Superellipsoid::lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept {
+bool Superellipsoid::lies_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept {
   const Vec3& p = at.p_S;
   const NestedSum sums = nested_sum(p.cwiseProduct(inverse_).cwiseAbs2(), second_, first_);
   const Vec3 weights(sums.G.ds * sums.R.ds, sums.G.ds * sums.R.dt, sums.G.dt);
@@ -202,7 +207,55 @@ bool Superellipsoid::lies_in(const InnerForm& e, const SurfaceSeed& at) const no
   if (!(bend.minCoeff() > 0)) return false;
   const Vec3 root = bend.cwiseSqrt().cwiseInverse();
   const double most = most_eigenvalue(root.asDiagonal() * e.A * root.asDiagonal());
-  return most < 1 && cells_.lie_in(e, p, power(most, 1 / grows));
+  const double known = most < 1 ? power(most, 1 / grows) : std::numeric_limits<double>::infinity();
+  return hull_lies_in(e, at, known * p.cwiseAbs(), beyond);
+}
+
+// Each coordinate of the farthest point grows with its own of the direction, and shrinks with that of z, or of x and y;
+// those of x and y shrink with each other's but for what makes z smaller.
+NormalCells::Place Superellipsoid::least_touched(const std::array<Vec3, 3>& corners) const noexcept {
+  const Vec3 low = radii_.cwiseProduct(corners[0].cwiseMin(corners[1]).cwiseMin(corners[2])),
+             high = radii_.cwiseProduct(corners[0].cwiseMax(corners[1]).cwiseMax(corners[2]));
+  const double side_low = dual_sum(low.x(), low.y(), second_.e).value,
+               side_high = dual_sum(high.x(), high.y(), second_.e).value;
+  const double across = dual_sum(side_low, high.z(), first_.e).ds, along = dual_sum(side_high, low.z(), first_.e).dt;
+  return {radii_.x() * across * dual_sum(low.x(), high.y(), second_.e).ds,
+          radii_.y() * across * dual_sum(high.x(), low.y(), second_.e).dt, radii_.z() * along, 0};
+}
+
+// The same of all directions, by cells of normals: those that touch where each coordinate is at least as large as
+// `least` are known.
+bool Superellipsoid::hull_lies_in(const InnerForm& e, const SurfaceSeed& at, const Vec3& least,
+                                  SurfaceSeed& beyond) const noexcept {
+  InnerForm deeper;
+  if (!e.deeper(at.p_S, at.n_S, hull_.radius(), deeper)) return false;
+  const WhiteForm white(deeper);
+  if (!white.finite()) return false;
+  const FourForm form(white, hull_.farthest());
+  // That of p is the last.
+  const int of_p = (at.p_S.x() < 0 ? 1 : 0) + (at.p_S.y() < 0 ? 2 : 0) + (at.p_S.z() < 0 ? 4 : 0);
+  for (int i = 1; i <= 8; ++i) {
+    const int octant = of_p ^ (i % 8);
+    const Vec3 sign(octant % 2 == 0 ? 1 : -1, octant / 2 % 2 == 0 ? 1 : -1, octant / 4 == 0 ? 1 : -1);
+    const bool same = (sign.cwiseProduct(at.p_S).array() >= 0).all();
+    NormalCells::Open open;
+    if (!hull_.find_open(form.mirrored(sign), open)) return false;
+    if (same) {
+      std::size_t left = 0;
+      for (std::size_t k = 0; k < open.count; ++k) {
+        const NormalCells::Place& place = hull_.place(open.cells[k]);
+        const bool known = place[0] >= least.x() && place[1] >= least.y() && place[2] >= least.z();
+        if (!known) open.cells[left++] = open.cells[k];
+      }
+      open.count = left;
+    }
+    if (hull_.others_hold(e, deeper, sign, open)) continue;
+    const Vec3 centre = sign.cwiseProduct(hull_.centre(open.cells[0]));
+    beyond.n_S = (deeper.A * (centre - deeper.m)).normalized();
+    beyond.p_S = support(beyond.n_S);
+    return false;
+  }
+  return true;
 }
 
 // Jaklic, Leonardis & Solina 2000, section 2.3.

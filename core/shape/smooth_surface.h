@@ -107,8 +107,12 @@ class SmoothSurface {
   [[nodiscard]] virtual bool on_hull(const SurfaceSeed& /*at*/) const noexcept { return convex() && !cavity(); }
   // The ellipsoid that the surface is: of bowls, the hollow. False: none.
   [[nodiscard]] virtual bool is_ellipsoid(EllipsoidForm& /*out*/) const noexcept { return false; }
-  // Does all of the surface lie in the ellipsoid e (in S), which it touches at `at` from within? False: not proved.
-  [[nodiscard]] virtual bool lies_in(const InnerForm& /*e*/, const SurfaceSeed& /*at*/) const noexcept { return false; }
+  // Does all of the surface lie in the ellipsoid e (in S), which it touches at `at` from within? False: not proved;
+  // beyond: a place that seems to be outside, where its normal is not zero.
+  [[nodiscard]] virtual bool lies_in(const InnerForm& /*e*/, const SurfaceSeed& /*at*/,
+                                     SurfaceSeed& /*beyond*/) const noexcept {
+    return false;
+  }
   // Is no point of the surface higher along n_S than `at`, whose normal that is, but for those in hulls that are
   // far? False: not proved.
   [[nodiscard]] virtual bool lies_below(const Vec3& /*n_S*/, const SurfaceSeed& /*at*/,

@@ -42,7 +42,8 @@ class Torus final : public ImplicitSurface {
     return rho < ring_ ? rho * tube_ / (ring_ - rho) : std::numeric_limits<double>::infinity();
   }
   // Its centre line lies as much deeper in e as the tube is thick.
-  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at) const noexcept override {
+  [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at,
+                             SurfaceSeed& /*beyond*/) const noexcept override {
     EllipsoidForm deeper = e;
     CircleBound bound;
     return move_surface(deeper, at.p_S, tube_) &&

@@ -50,6 +50,27 @@ SplinePieces::SplinePieces(const std::vector<Vec3>& control, int nu, int nv) : n
   for (int i = 0; i < nu; ++i)
     for (int j = 0; j < nv; ++j) patches_.push_back(piece_of(i, j, 1));
   gather(0, nu_, 0, nv_);
+  find_jumps(control, nu, nv);
+  if (nu * nv <= kCoarse)
+    hull_ = NormalCells({[this](const Vec3& n) { return highest(n); },
+                         [this](const std::array<Vec3, 3>& corners) { return touched(corners); }, groups_[0].radius,
+                         2e-4, false});
+}
+
+// A uniform cubic B-spline's third derivative jumps by the fourth differences of its points.
+void SplinePieces::find_jumps(const std::vector<Vec3>& control, int nu, int nv) {
+  const auto point = [&](int i, int j) -> const Vec3& {
+    return control[static_cast<std::size_t>((i + nu) % nu * nv + (j + nv) % nv)];
+  };
+  for (int i = 0; i < nu; ++i)
+    for (int j = 0; j < nv; ++j) {
+      const auto fourth = [&](int di, int dj) {
+        return (point(i - 2 * di, j - 2 * dj) - 4 * point(i - di, j - dj) + 6 * point(i, j) -
+                4 * point(i + di, j + dj) + point(i + 2 * di, j + 2 * dj))
+            .norm();
+      };
+      jump_u_ = std::max(jump_u_, (1 + 1e-12) * fourth(1, 0)), jump_v_ = std::max(jump_v_, (1 + 1e-12) * fourth(0, 1));
+    }
 }
 
 // Halves the rectangle the way it is longer, seen along its two middle lines.
@@ -246,7 +267,287 @@ Vec2 SplinePieces::seen_from(std::int32_t piece, const Vec2& uv) const noexcept 
   return kParts * uv - Vec2(i + way(i, piece / nv_, nu_), j + way(j, piece % nv_, nv_));
 }
 
-bool SplinePieces::lie_in(const InnerForm& e, const Vec2& uv) const noexcept {
+// Heights along one direction of a part of a piece, less what counts, by their Bernstein coefficients.
+struct SplinePieces::Heights {
+  Heights() = default;
+  Heights(const Piece& piece, const Vec3& n, double level) noexcept {
+    for (std::size_t k = 0; k < 16; ++k) c[k] = n.x() * piece.x[k] + n.y() * piece.y[k] + n.z() * piece.z[k] - level;
+  }
+  [[nodiscard]] double most() const noexcept { return *std::max_element(std::begin(c), std::end(c)); }
+  // Its four quarters: [2 of u + of v].
+  void quarters(std::array<Heights, 4>& out) const noexcept {
+    std::array<Heights, 2> halves;
+    for (std::size_t b = 0; b < 4; ++b) halve(c + b, 4, halves[0].c + b, halves[1].c + b);
+    for (std::size_t half = 0; half < 2; ++half)
+      for (std::size_t a = 0; a < 4; ++a)
+        halve(halves[half].c + 4 * a, 1, out[2 * half].c + 4 * a, out[2 * half + 1].c + 4 * a);
+  }
+  static void halve(const double* p, std::size_t step, double* first, double* second) noexcept {
+    const double a = 0.5 * (p[0] + p[step]), b = 0.5 * (p[step] + p[2 * step]), d = 0.5 * (p[2 * step] + p[3 * step]);
+    const double ab = 0.5 * (a + b), bd = 0.5 * (b + d), middle = 0.5 * (ab + bd);
+    first[0] = p[0], first[step] = a, first[2 * step] = ab, first[3 * step] = middle;
+    second[0] = middle, second[step] = bd, second[2 * step] = d, second[3 * step] = p[3 * step];
+  }
+  double c[16] = {};
+};
+
+// A surface point that is about the highest along n, and what nothing is higher than.
+struct SplinePieces::Top {
+  Top(const SplinePieces& pieces, const Vec3& direction) noexcept : all(pieces), n(direction) { look(all.groups_[0]); }
+  void look(const Group& group) noexcept {
+    if (group.piece >= 0) {
+      piece = group.piece;
+      return divide(Heights(all.pieces_[static_cast<std::size_t>(piece)], n, 0), Vec2::Zero(), 1, kDeepest);
+    }
+    const Group *high = &group + 1, *low = &all.groups_[static_cast<std::size_t>(high->end)];
+    double first = n.dot(high->centre) + high->radius, second = n.dot(low->centre) + low->radius;
+    if (second > first) std::swap(high, low), std::swap(first, second);
+    if (first > best + enough) look(*high);
+    if (second > best + enough) look(*low);
+  }
+  void divide(const Heights& heights, const Vec2& lo, double side, int depth) noexcept {
+    for (std::size_t k = 0; k < 4; ++k) {
+      const double height = heights.c[k / 2 * 12 + k % 2 * 3];
+      if (height <= best) continue;
+      best = height;
+      best_piece = piece;
+      uv = lo + side * Vec2(static_cast<double>(k / 2), static_cast<double>(k % 2));
+    }
+    const double most = heights.most();
+    if (depth == 0 || most <= best + enough) {
+      bound = std::max(bound, most);
+      return;
+    }
+    std::array<Heights, 4> quarters;
+    heights.quarters(quarters);
+    for (std::size_t k = 0; k < 4; ++k)
+      divide(quarters[k], lo + 0.5 * side * Vec2(static_cast<double>(k / 2), static_cast<double>(k % 2)), 0.5 * side,
+             depth - 1);
+  }
+  static constexpr int kDeepest = 8;
+  const SplinePieces& all;
+  const Vec3& n;
+  double enough = 3e-5 * all.groups_[0].radius;
+  double best = -std::numeric_limits<double>::infinity(), bound = best;
+  std::int32_t piece = 0, best_piece = 0;
+  Vec2 uv = Vec2::Zero();  // on best_piece
+};
+
+double SplinePieces::highest(const Vec3& n) const {
+  const Top top(*this, n);
+  return std::max(top.bound, top.best + top.enough) + 1e-12 * groups_[0].radius;
+}
+
+Vec3 SplinePieces::point_of(const Piece& piece, const Vec2& uv) noexcept {
+  const auto weights = [](double t) {
+    const double r = 1 - t;
+    return std::array<double, 4>{r * r * r, 3 * t * r * r, 3 * t * t * r, t * t * t};
+  };
+  const std::array<double, 4> u = weights(uv.x()), v = weights(uv.y());
+  Vec3 out = Vec3::Zero();
+  for (std::size_t a = 0; a < 4; ++a)
+    for (std::size_t b = 0; b < 4; ++b)
+      out += u[a] * v[b] * Vec3(piece.x[4 * a + b], piece.y[4 * a + b], piece.z[4 * a + b]);
+  return out;
+}
+
+// What is highest along a direction of the cone is, along one of the corners, not lower than any one point is. Middle
+// and half sides of a rectangle of uv that holds all such places.
+NormalCells::Place SplinePieces::touched(const std::array<Vec3, 3>& corners) const {
+  const Vec3 n = (corners[0] + corners[1] + corners[2]).normalized();
+  const Top top(*this, n);
+  const Vec3 known = point_of(pieces_[static_cast<std::size_t>(top.best_piece)], top.uv);
+  const Vec2 origin = Vec2(top.best_piece / nv_, top.best_piece % nv_) + top.uv;  // in pieces
+  std::array<double, 3> level;
+  for (std::size_t k = 0; k < 3; ++k) level[k] = corners[k].dot(known) - 1e-9 * groups_[0].radius;
+  Vec2 lo = Vec2::Zero(), hi = lo;
+  const auto divide = [&](const auto& self, const std::array<Heights, 3>& heights, const Vec2& from, double side,
+                          int depth) -> void {
+    const Vec2 to = from + Vec2(side, side);
+    if ((from.array() >= lo.array()).all() && (to.array() <= hi.array()).all()) return;
+    if (std::all_of(heights.begin(), heights.end(), [](const Heights& h) { return h.most() < 0; })) return;
+    if (depth == 0) {
+      lo = lo.cwiseMin(from), hi = hi.cwiseMax(to);
+      return;
+    }
+    std::array<std::array<Heights, 4>, 3> quarters;
+    for (std::size_t k = 0; k < 3; ++k) heights[k].quarters(quarters[k]);
+    for (std::size_t q = 0; q < 4; ++q)
+      self(self, {quarters[0][q], quarters[1][q], quarters[2][q]},
+           from + 0.5 * side * Vec2(static_cast<double>(q / 2), static_cast<double>(q % 2)), 0.5 * side, depth - 1);
+  };
+  const auto count = static_cast<std::int32_t>(groups_.size());
+  for (std::int32_t g = 0; g < count;) {
+    const Group& group = groups_[static_cast<std::size_t>(g)];
+    bool low = true;
+    for (std::size_t k = 0; k < 3; ++k) low = low && corners[k].dot(group.centre) + group.radius < level[k];
+    g = low ? group.end : g + 1;
+    if (low || group.piece < 0) continue;
+    const Piece& piece = pieces_[static_cast<std::size_t>(group.piece)];
+    const auto nearest = [](double from, double to, int period) {
+      const double away = from - to + 0.5;
+      return away - period * std::round(away / period) - 0.5;
+    };
+    const Vec2 from(nearest(group.piece / nv_, origin.x(), nu_), nearest(group.piece % nv_, origin.y(), nv_));
+    divide(divide,
+           {Heights(piece, corners[0], level[0]), Heights(piece, corners[1], level[1]),
+            Heights(piece, corners[2], level[2])},
+           from, 1, kPlaceDepth);
+  }
+  const Vec2 middle = origin + 0.5 * (lo + hi), half = 0.5 * (hi - lo);
+  const auto wrapped = [](double t, int period) { return t - period * std::floor(t / period); };
+  return {wrapped(middle.x(), nu_) / kParts, wrapped(middle.y(), nv_) / kParts, half.x() / kParts, half.y() / kParts};
+}
+
+struct SplinePieces::Window {
+  Vec2 lo = Vec2::Zero(), hi = Vec2::Zero();
+};
+
+bool SplinePieces::lie_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept {
+  if (hull_.empty()) return groups_lie_in(e, at.where.uv);
+  InnerForm deeper;
+  if (!e.deeper(at.p_S, at.n_S, hull_.radius(), deeper)) return false;
+  const WhiteForm white(deeper);
+  if (!white.finite()) return false;
+  const Vec2& uv = at.where.uv;
+  Window window;
+  const auto steps_to = [&](const NormalCells::Place& place) {
+    const auto away = [](double from, double to, double period) {
+      const double d = to - from;
+      return d > 0.5 * period ? d - period : d < -0.5 * period ? d + period : d;
+    };
+    return Vec2(away(uv.x(), place[0], nu_ / kParts), away(uv.y(), place[1], nv_ / kParts));
+  };
+  const auto known = [&](const NormalCells::Place& place) {
+    const Vec2 middle = steps_to(place), half(place[2], place[3]);
+    if ((middle.cwiseAbs() + half).maxCoeff() > kFarthest) return false;
+    window.lo = window.lo.cwiseMin(middle - half), window.hi = window.hi.cwiseMax(middle + half);
+    return true;
+  };
+  NormalCells::Open open;
+  if (!hull_.find_open(FourForm(white, hull_.farthest()), open)) return groups_lie_in(e, uv);
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < open.count; ++i)
+    if (!known(hull_.place(open.cells[i]))) open.cells[left++] = open.cells[i];
+  open.count = left;
+  if (!hull_.others_hold(e, deeper, Vec3::Ones(), open)) {
+    const NormalCells::Place& place = hull_.place(open.cells[0]);
+    if (steps_to(place).cwiseAbs().maxCoeff() < kBeside && groups_lie_in(e, uv)) return true;
+    beyond.n_S = (deeper.A * (hull_.centre(open.cells[0]) - deeper.m)).normalized();
+    beyond.where.uv << place[0], place[1];
+    return false;
+  }
+  const WhiteForm touching(e);
+  if (!touching.finite()) return false;
+  return falls_about(touching, uv, window) || pieces_lie_in(e, touching, uv, window);
+}
+
+// The form of e about the touch in powers of the steps (s, t), a Taylor series that has an end: from the third degree
+// on its terms are less than those of the second, after t is seen from the ridge that runs through the touch. Beyond
+// the patch its neighbours differ from it by what the third derivatives jump by.
+bool SplinePieces::falls_about(const WhiteForm& e, const Vec2& uv, const Window& window) const noexcept {
+  const int nu = nu_ / kParts, nv = nv_ / kParts;
+  const int i = std::clamp(static_cast<int>(uv.x()), 0, nu - 1), j = std::clamp(static_cast<int>(uv.y()), 0, nv - 1);
+  const double u = uv.x() - i, v = uv.y() - j;
+  const double h = std::max(-window.lo.x(), window.hi.x()), k = std::max(-window.lo.y(), window.hi.y());
+  const double before_u = std::max(0.0, -window.lo.x() - u), behind_u = std::max(0.0, window.hi.x() + u - 1),
+               before_v = std::max(0.0, -window.lo.y() - v), behind_v = std::max(0.0, window.hi.y() + v - 1);
+  if (!(std::max({before_u, behind_u, before_v, behind_v}) <= 0.5 && h > 0 && k > 0)) return false;
+  const Piece& piece = patches_[static_cast<std::size_t>(i * nv + j)];
+  const auto powers = [](double t, double(&out)[4][4]) {  // of Bernstein's polynomials, about t
+    const double r = 1 - t;
+    const double rows[4][4] = {{r * r * r, 3 * t * r * r, 3 * t * t * r, t * t * t},
+                               {-3 * r * r, 3 * r * (r - 2 * t), 3 * t * (2 * r - t), 3 * t * t},
+                               {3 * r, 3 * (t - 2 * r), 3 * (r - 2 * t), 3 * t},
+                               {-1, 3, -3, 1}};
+    std::copy(&rows[0][0], &rows[0][0] + 16, &out[0][0]);
+  };
+  double in_u[4][4], in_v[4][4];
+  powers(u, in_u), powers(v, in_v);
+  double x[4][4] = {}, y[4][4] = {}, z[4][4] = {};
+  for (std::size_t a = 0; a < 4; ++a)
+    for (std::size_t m = 0; m < 4; ++m)
+      for (std::size_t b = 0; b < 4; ++b) {
+        x[m][b] += in_u[m][a] * piece.x[4 * a + b];
+        y[m][b] += in_u[m][a] * piece.y[4 * a + b];
+        z[m][b] += in_u[m][a] * piece.z[4 * a + b];
+      }
+  Vec3 d[4][4];  // in e's coordinates
+  for (std::size_t m = 0; m < 4; ++m)
+    for (std::size_t n = 0; n < 4; ++n) {
+      double px = 0, py = 0, pz = 0;
+      for (std::size_t b = 0; b < 4; ++b)
+        px += in_v[n][b] * x[m][b], py += in_v[n][b] * y[m][b], pz += in_v[n][b] * z[m][b];
+      d[m][n] = Vec3(e.u00 * px + e.u01 * py + e.u02 * pz, e.u11 * py + e.u12 * pz, e.u22 * pz);
+    }
+  const Vec3 w = d[0][0] - Vec3(e.k0, e.k1, e.k2), &s1 = d[1][0], &t1 = d[0][1], &s2 = d[2][0], &st = d[1][1],
+             &t2 = d[0][2], &s3 = d[3][0], &s2t = d[2][1], &st2 = d[1][2], &t3 = d[0][3];
+  const double f20 = 2 * w.dot(s2) + s1.dot(s1), f11 = 2 * (w.dot(st) + s1.dot(t1)), f02 = 2 * w.dot(t2) + t1.dot(t1);
+  if (!(f02 < 0)) return false;
+  const double m = -0.5 * f11 / f02, a = f20 + 0.5 * m * f11;
+  if (!(a < 0)) return false;
+  const double f30 = 2 * (w.dot(s3) + s1.dot(s2)), f21 = 2 * (w.dot(s2t) + s1.dot(st) + t1.dot(s2)),
+               f12 = 2 * (w.dot(st2) + s1.dot(t2) + t1.dot(st)), f03 = 2 * (w.dot(t3) + t1.dot(t2));
+  const double f40 = 2 * s1.dot(s3) + s2.dot(s2), f31 = 2 * (w.dot(d[3][1]) + s1.dot(s2t) + t1.dot(s3) + s2.dot(st)),
+               f22 = 2 * (w.dot(d[2][2]) + s1.dot(st2) + t1.dot(s2t) + s2.dot(t2)) + st.dot(st),
+               f13 = 2 * (w.dot(d[1][3]) + s1.dot(t3) + t1.dot(st2) + t2.dot(st)), f04 = 2 * t1.dot(t3) + t2.dot(t2);
+  // t = t' + m s
+  const double c30 = f30 + m * (f21 + m * (f12 + m * f03)), c21 = f21 + m * (2 * f12 + 3 * m * f03),
+               c12 = f12 + 3 * m * f03, c40 = f40 + m * (f31 + m * (f22 + m * (f13 + m * f04))),
+               c31 = f31 + m * (2 * f22 + m * (3 * f13 + 4 * m * f04)), c22 = f22 + m * (3 * f13 + 6 * m * f04),
+               c13 = f13 + 4 * m * f04;
+  const double k2 = k + std::abs(m) * h;
+  // Of the fifth degree and more, by lengths.
+  const double hh = h * h, kk = k * k;
+  const auto length = [](const Vec3& q) { return std::sqrt(q.squaredNorm()); };
+  const double n1 = length(s1) * h + length(t1) * k, n2 = length(s2) * hh + length(st) * h * k + length(t2) * kk,
+               n3 = length(s3) * hh * h + length(s2t) * hh * k + length(st2) * h * kk + length(t3) * kk * k,
+               n4 = length(d[3][1]) * hh * h * k + length(d[2][2]) * hh * kk + length(d[1][3]) * h * kk * k,
+               n5 = (length(d[3][2]) * h + length(d[2][3]) * k + length(d[3][3]) * h * k) * hh * kk;
+  const double rest = 2 * n5 + 2 * n1 * (n4 + n5) + 2 * n2 * (n3 + n4 + n5) + (n3 + n4 + n5) * (n3 + n4 + n5);
+  // In the neighbours, of a form that is at most a little above 1; extended beyond a patch, weights sum up to 1.1.
+  const double stretch =
+      2.4 / 6 *
+      std::sqrt(e.u00 * e.u00 + e.u01 * e.u01 + e.u02 * e.u02 + e.u11 * e.u11 + e.u12 * e.u12 + e.u22 * e.u22);
+  const auto cubed = [](double over) { return over * over * over; };
+  const double most_u = std::max(before_u, behind_u), most_v = std::max(before_v, behind_v);
+  if (!(stretch * (jump_u_ * cubed(most_u) + jump_v_ * cubed(most_v)) < 0.2)) return false;
+  // Part of the square of the step: nothing up to the patch's edge, most at the window's.
+  const auto of_square = [&](double jump, double over, double end) {
+    return over > 0 ? stretch * jump * cubed(over) / (end * end) : 0.0;
+  };
+  const double of_s2 = rest / hh + std::max(of_square(jump_u_, before_u, window.lo.x()),
+                                            of_square(jump_u_, behind_u, window.hi.x())),
+               of_t2 = rest / kk + std::max(of_square(jump_v_, before_v, window.lo.y()),
+                                            of_square(jump_v_, behind_v, window.hi.y()));
+  const double c = f02 + std::abs(c12) * h + std::abs(f03) * k2 + std::max(c22, 0.0) * hh + std::abs(c13) * h * k2 +
+                   std::max(f04, 0.0) * k2 * k2 + 2 * of_t2;
+  if (!(c < 0)) return false;
+  const double cross = (std::abs(c21) + std::abs(c31) * h) * h;
+  return a + std::abs(c30) * h + std::max(c40, 0.0) * hh - 0.25 * cross * cross / c + of_s2 + 2 * m * m * of_t2 <= 0;
+}
+
+// The pieces of the window.
+bool SplinePieces::pieces_lie_in(const InnerForm& e, const WhiteForm& white, const Vec2& uv,
+                                 const Window& window) const noexcept {
+  const Vec2 lo = kParts * (uv + window.lo), hi = kParts * (uv + window.hi);
+  for (int i = static_cast<int>(std::floor(lo.x())); i <= hi.x(); ++i)
+    for (int j = static_cast<int>(std::floor(lo.y())); j <= hi.y(); ++j) {
+      const Piece& piece = pieces_[static_cast<std::size_t>((i + nu_) % nu_ * nv_ + (j + nv_) % nv_)];
+      if (inside(piece, white)) continue;
+      const Vec2 at = kParts * uv - Vec2(i, j);
+      if (Form(piece, white).below_about(at.x(), at.y())) continue;
+      // What e is too narrow for, another of its kind may hold.
+      EllipsoidForm other;
+      if (!e.near(point_of(piece, Vec2(0.5, 0.5)), other)) return false;
+      const WhiteForm wider(other);
+      if (!inside(piece, wider) && !Form(piece, wider).below_about(at.x(), at.y())) return false;
+    }
+  return true;
+}
+
+// Group after group, and piece after piece: for nets so fine that cells of normals hold more than about a patch.
+bool SplinePieces::groups_lie_in(const InnerForm& e, const Vec2& uv) const noexcept {
   const WhiteForm white(e);
   const double stretch = std::sqrt(most_eigenvalue(e.A));  // what is longest in those coordinates
   if (!white.finite() || !std::isfinite(stretch)) return false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/shape/normal_cells.h"
 #include "core/shape/smooth_surface.h"
 
 namespace tactus {
@@ -18,9 +19,9 @@ class SplinePieces {
   // control[i nv + j], periodic both ways: the patch over [i, i + 1] x [j, j + 1] is made by i - 1 to i + 2 and so on.
   SplinePieces(const std::vector<Vec3>& control, int nu, int nv);
 
-  // Does all of it lie in e, which it touches from within at uv? There the form of e is 1 and level, and falls from
-  // there on; the Bezier points of pieces that are far from it lie in e.
-  [[nodiscard]] bool lie_in(const InnerForm& e, const Vec2& uv) const noexcept;
+  // Does all of it lie in e, which it touches from within at `at`? There the form of e is 1 and level, and falls from
+  // there on as far as the cells of normals reach that are not in e. beyond: of such a cell that is far from there.
+  [[nodiscard]] bool lie_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept;
   // Is no point of it higher along n than p, which is at uv and has the normal n, but for those in far hulls?
   [[nodiscard]] bool lie_below(const Vec3& n, const Vec3& p, const Vec2& uv, const FarFromHull& far) const noexcept;
   // The farthest Bezier point.
@@ -39,6 +40,10 @@ class SplinePieces {
 
  private:
   static constexpr int kParts = 2;                 // of a patch, each way
+  static constexpr double kBeside = 1.5;           // from the touch, where a cell may be too large to tell
+  static constexpr int kCoarse = 144;              // patches at most that are held by cells of normals
+  static constexpr int kPlaceDepth = 3;            // parts of a piece, 2^: how exactly it is known what cells touch
+  static constexpr double kFarthest = 0.75;        // patches from the touch, what is still about it
   static constexpr int kHigher = 128, kTries = 8;  // pieces that may be higher, and how often hulls of them are tried
   struct Piece {
     std::array<double, 16> x, y, z;  // [4 i + j]
@@ -54,13 +59,26 @@ class SplinePieces {
   struct Some;
   struct Highest;
   struct Form;  // of e, or a height, on a piece
+  struct Top;
+  struct Heights;
+  struct Window;  // about the touch, in patches
+  [[nodiscard]] double highest(const Vec3& n) const;
+  [[nodiscard]] NormalCells::Place touched(const std::array<Vec3, 3>& corners) const;
+  void find_jumps(const std::vector<Vec3>& control, int nu, int nv);
+  [[nodiscard]] bool groups_lie_in(const InnerForm& e, const Vec2& uv) const noexcept;
+  [[nodiscard]] bool falls_about(const WhiteForm& e, const Vec2& uv, const Window& window) const noexcept;
+  [[nodiscard]] bool pieces_lie_in(const InnerForm& e, const WhiteForm& white, const Vec2& uv,
+                                   const Window& window) const noexcept;
   void gather(int i0, int i1, int j0, int j1);
   [[nodiscard]] Vec2 seen_from(std::int32_t piece, const Vec2& uv) const noexcept;
   [[nodiscard]] static bool inside(const Piece& piece, const WhiteForm& e) noexcept;
+  [[nodiscard]] static Vec3 point_of(const Piece& piece, const Vec2& uv) noexcept;
 
   int nu_ = 0, nv_ = 0;  // pieces
   std::vector<Piece> pieces_, patches_;
   std::vector<Group> groups_;
+  double jump_u_ = 0, jump_v_ = 0;  // most of the third derivatives' between patches
+  NormalCells hull_;
 };
 
 }  // namespace tactus

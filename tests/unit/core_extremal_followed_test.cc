@@ -177,6 +177,39 @@ TEST_CASE("extremal points, not convex: in a bowl bodies of every kind are follo
   }
 }
 
+// Bodies that nearly touch the wall at several places at once: cells of normals prove the place, and where another is
+// nearer they say which. Of splines with few and with many control points.
+TEST_CASE("extremal points, not convex: in a bowl that a body hardly fits in it is followed to the nearest place") {
+  std::string error;
+  test::OwnedShapes owned;
+  const Shape bowl = owned.add(make_cavity(make_ellipsoid({0.5, 0.5, 0.4})));
+  const auto torus = [&](std::size_t nu, std::size_t nv) {
+    std::vector<Vec3> control = test::torus_control(static_cast<int>(nu), static_cast<int>(nv));
+    for (Vec3& x : control) x *= 0.85;
+    return owned.add(make_spline(control, {nu, nv}, error));
+  };
+  struct Body {
+    Shape shape;
+    double least;
+  };
+  const std::vector<Body> bodies = {{torus(9, 6), 0.98},
+                                    {torus(12, 10), 0.98},
+                                    {torus(16, 10), 0.98},
+                                    {owned.add(make_superellipsoid({0.3, 0.3, 0.2}, 0.3, 0.3)), 0.95},
+                                    {owned.add(make_superellipsoid({0.3, 0.28, 0.25}, 0.2, 0.6)), 0.95},
+                                    {owned.add(make_superellipsoid({0.3, 0.2, 0.25}, 0.7, 0.8)), 0.95}};
+  Random rng(48);
+  int index = 0;
+  for (const auto& [body, least] : bodies) {
+    ++index;
+    Tally tally;
+    for (int i = 0; i < 40; ++i) follow(bowl, body, i % 2 == 0 ? 2e-3 : -5e-4, 0.05, rng, tally);
+    INFO("body " << index);
+    CHECK(tally.calls > 1000);
+    CHECK(tally.hits > least * tally.calls);
+  }
+}
+
 // Beside a waist and beside a wavy ring: parts of the one lie beyond the plane between the two points. What proves the
 // place is that those are farther from the other's hull.
 TEST_CASE("extremal points, not convex: where no plane lies between the hulls a pair is followed") {

@@ -1,0 +1,241 @@
+#include "core/shape/normal_cells.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace tactus {
+
+namespace {
+
+// Of the size: more than rounding of a centre.
+constexpr double kRounding = 1e-10;
+constexpr int kExactDepth = 8, kBendDepth = 7;
+
+std::size_t bit(std::int32_t all_bits) noexcept {
+  return static_cast<std::uint32_t>(all_bits) & 1;
+}
+
+}  // namespace
+
+struct NormalCells::Builder {
+  Builder(const Body& of, NormalCells& out) : body(of), all(out) {}
+
+  Corner corner(const Vec3& n) { return {n, body.highest(n), corners++}; }
+  // Each is needed several times.
+  Corner between(const Corner& a, const Corner& b) {
+    const auto [low, high] = std::minmax(a.index, b.index);
+    const auto [at, fresh] = middles.try_emplace(std::uint64_t{high} << 32 | low);
+    if (fresh) at->second = corner((a.n + b.n).normalized());
+    return at->second;
+  }
+  // How far the point that both ends' planes leave reaches beyond the hull between them, less `radius`.
+  static double beyond(const Corner& a, const Corner& b, const Corner& middle, double radius) {
+    return 0.5 * (a.height + b.height - 2 * radius) / middle.n.dot(a.n) - (middle.height - radius);
+  }
+  // The point of three planes, each moved by the radius: by differences of the normals, which are exact and small, so
+  // that rounding leaves the planes' heights alone.
+  static Vec3 apex(const Cell& c, double radius) {
+    const Vec3 &n = c[0].n, one = c[1].n - n, two = c[2].n - n, across = one.cross(two);
+    const Vec3 out = (c[0].height - radius) * across + (c[1].height - c[0].height) * two.cross(n) +
+                     (c[2].height - c[0].height) * n.cross(one);
+    return out / n.dot(across);
+  }
+  // The most of n . w over the cell's directions.
+  static double most_along(const Cell& c, const Vec3& w) {
+    const double length = w.norm();
+    if (length == 0) return 0;
+    double most = -length;
+    bool in = true;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Vec3 &a = c[k].n, &b = c[(k + 1) % 3].n, side = a.cross(b);
+      const double orientation = side.dot(c[(k + 2) % 3].n), height = side.dot(w);
+      in = in && height * orientation >= 0;
+      most = std::max(most, a.dot(w));
+      const Vec3 flat = w - height / side.squaredNorm() * side;
+      if (a.cross(flat).dot(side) >= 0 && flat.cross(b).dot(side) >= 0) most = std::max(most, flat.norm());
+    }
+    return in ? length : most;
+  }
+  struct Halves {
+    Cell first, second;
+    double worst;
+  };
+  // In half across the edge that is worst.
+  Halves halved(const Cell& c, double radius) {
+    Halves out{c, c, -1};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::size_t next = (k + 1) % 3;
+      const Corner middle = between(c[k], c[next]);
+      const double worse = std::abs(beyond(c[k], c[next], middle, radius));
+      if (worse <= out.worst) continue;
+      out = {c, c, worse};
+      out.first[next] = out.second[k] = middle;
+    }
+    return out;
+  }
+  // Points that hold what of the hull has normals in the cell: `exact`, from first on.
+  void hold(const Cell& c, int depth) {
+    const Halves halves = halved(c, 0);
+    if (depth == 0 || halves.worst <= body.enough * body.size) {
+      exact.push_back(apex(c, 0));
+      return;
+    }
+    hold(halves.first, depth - 1);
+    hold(halves.second, depth - 1);
+  }
+  // Four cells, and after them, together, what is within those.
+  void fill(std::int32_t four, const std::array<Cell, 4>& cells, int depth) {
+    const double radius = all.radius_;
+    std::array<Halves, 4> halves;
+    std::array<std::int32_t, 4> within;
+    std::array<Vec3, 4> centres;
+    auto next = static_cast<std::int32_t>(all.fours_.size());
+    for (std::size_t k = 0; k < 4; ++k) {
+      halves[k] = halved(cells[k], radius);
+      const bool last = depth == 0;
+      bool whole = last || halves[k].worst <= body.enough * body.size;
+      if (whole) {
+        const std::size_t first = exact.size();
+        hold(cells[k], kExactDepth);
+        centres[k] = reaching(cells[k], first);
+        whole = last || slack(cells[k], centres[k]) <= 2 * body.enough * body.size;
+        if (!whole) exact.resize(first);
+      }
+      within[k] = whole ? ~(4 * four + static_cast<std::int32_t>(k)) : next++;
+    }
+    all.fours_.resize(static_cast<std::size_t>(next));
+    all.places_.resize(4 * all.fours_.size());
+    all.tips_.resize(4 * all.fours_.size());
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (within[k] >= 0) {
+        const std::size_t first = exact.size();
+        fill(within[k], quarters(halves[k]), depth - 1);
+        centres[k] = reaching(cells[k], first);
+      } else {
+        const std::size_t cell = 4 * static_cast<std::size_t>(four) + k;
+        all.places_[cell] = body.place({cells[k][0].n, cells[k][1].n, cells[k][2].n});
+        all.tips_[cell] = pushed(cells[k], apex(cells[k], 0), 0);
+      }
+      const Vec3& centre = centres[k];
+      Four& out = all.fours_[static_cast<std::size_t>(four)];
+      out.x[k] = static_cast<float>(centre.x()), out.y[k] = static_cast<float>(centre.y());
+      out.z[k] = static_cast<float>(centre.z());
+      out.within[k] = within[k];
+      all.farthest_ = std::max(all.farthest_, centre.cwiseAbs().maxCoeff());
+    }
+  }
+  // How far the ball reaches beyond the hull, at the corners and in the middle.
+  [[nodiscard]] double slack(const Cell& c, const Vec3& centre) const {
+    double most = 0;
+    for (const Corner& corner : c) most = std::max(most, corner.n.dot(centre) + all.radius_ - corner.height);
+    const Vec3 middle = (c[0].n + c[1].n + c[2].n).normalized();
+    return std::max(most, middle.dot(centre) + all.radius_ - body.highest(middle));
+  }
+  std::array<Cell, 4> quarters(const Halves& halves) {
+    const Halves a = halved(halves.first, all.radius_), b = halved(halves.second, all.radius_);
+    return {a.first, a.second, b.first, b.second};
+  }
+  // From the planes' point outwards until a ball about it reaches as far as the points from `first` on.
+  Vec3 reaching(const Cell& c, std::size_t first) const {
+    const double radius = all.radius_;
+    const Vec3 centre = apex(c, radius);
+    double lacks = 0;
+    for (std::size_t i = first; i < exact.size(); ++i)
+      lacks = std::max(lacks, most_along(c, exact[i] - centre) - radius);
+    return pushed(c, centre, lacks);
+  }
+  // Farther along all of the cell's directions.
+  Vec3 pushed(const Cell& c, const Vec3& p, double by) const {
+    const Vec3 middle = (c[0].n + c[1].n + c[2].n).normalized();
+    const double least = std::min({middle.dot(c[0].n), middle.dot(c[1].n), middle.dot(c[2].n)});
+    return p + (by + kRounding * body.size) / least * middle;
+  }
+  // What radii its edges bend with.
+  void bends(const Cell& c, int depth, std::vector<double>& out) {
+    if (depth > 0) {
+      const Halves halves = halved(c, 0);
+      bends(halves.first, depth - 1, out);
+      bends(halves.second, depth - 1, out);
+      return;
+    }
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Corner &a = c[k], &b = c[(k + 1) % 3], middle = between(a, b);
+      const double cosine = middle.n.dot(a.n);
+      out.push_back(0.5 * (a.height + b.height - 2 * cosine * middle.height) / (1 - cosine));
+    }
+  }
+
+  const Body& body;
+  NormalCells& all;
+  std::vector<Vec3> exact;
+  std::uint32_t corners = 0;
+  std::unordered_map<std::uint64_t, Corner> middles;  // by both ends
+};
+
+NormalCells::NormalCells(const Body& body) : symmetric_(body.symmetric) {
+  Builder builder(body, *this);
+  std::vector<Cell> octants;
+  for (int octant = 0; octant < (body.symmetric ? 1 : 8); ++octant) {
+    const Vec3 sign(octant % 2 == 0 ? 1 : -1, octant / 2 % 2 == 0 ? 1 : -1, octant / 4 == 0 ? 1 : -1);
+    octants.push_back({builder.corner(sign.x() * Vec3::UnitX()), builder.corner(sign.y() * Vec3::UnitY()),
+                       builder.corner(sign.z() * Vec3::UnitZ())});
+  }
+  std::vector<double> radii;
+  for (const Cell& octant : octants) builder.bends(octant, kBendDepth, radii);
+  radius_ = std::max(0.0, *std::min_element(radii.begin(), radii.end()));
+  fours_.resize(octants.size());
+  for (std::size_t i = 0; i < octants.size(); ++i)
+    builder.fill(static_cast<std::int32_t>(i), builder.quarters(builder.halved(octants[i], radius_)), kDepth - 1);
+}
+
+// One level after the other, so that no cell waits for another, and without branches, which nobody could foresee.
+bool NormalCells::find_open(const FourForm& e, Open& out) const noexcept {
+  std::array<std::int32_t, kMost + 4> fours;
+  std::size_t count = symmetric_ ? 1 : 8, open = 0;
+  for (std::size_t i = 0; i < count; ++i) fours[i] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Four& four = fours_[static_cast<std::size_t>(fours[i])];
+    if (count > kMost || open + 4 > kMost) return false;
+    const FourForm::Integers beyond = e.beyond(four.x.data(), four.y.data(), four.z.data());
+    const std::array<std::int32_t, 4>& within = four.within;
+    if ((within[0] | within[1] | within[2] | within[3]) >= 0) {
+      for (std::size_t k = 0; k < 4; ++k) fours[count] = within[k], count += bit(beyond[k]);
+      continue;
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::size_t whole = within[k] < 0 ? 1 : 0, is = bit(beyond[k]);
+      fours[count] = within[k], out.cells[open] = ~within[k];
+      count += is & ~whole, open += is & whole;
+    }
+  }
+  out.count = open;
+  return true;
+}
+
+bool NormalCells::others_hold(const InnerForm& e, const InnerForm& deeper, const Vec3& sign,
+                              Open& open) const noexcept {
+  const auto drop_if = [&open](const auto& held) {
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < open.count; ++i)
+      if (!held(open.cells[i])) open.cells[left++] = open.cells[i];
+    open.count = left;
+  };
+  drop_if([&](std::int32_t cell) { return e.at(sign.cwiseProduct(tips_[static_cast<std::size_t>(cell)])) <= 1; });
+  while (open.count > 0) {
+    EllipsoidForm other;
+    const Vec3 first = sign.cwiseProduct(centre(open.cells[0]));
+    if (!deeper.near(first, other) || !(other.at(first) <= 1)) {
+      const auto lower = [&](std::int32_t x, std::int32_t y) {
+        return deeper.at(sign.cwiseProduct(centre(x))) < deeper.at(sign.cwiseProduct(centre(y)));
+      };
+      std::int32_t* const cells = open.cells.data();
+      std::iter_swap(cells, std::max_element(cells, cells + open.count, lower));
+      return false;
+    }
+    drop_if([&](std::int32_t cell) { return other.at(sign.cwiseProduct(centre(cell))) <= 1; });
+  }
+  return true;
+}
+
+}  // namespace tactus

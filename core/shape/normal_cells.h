@@ -1,0 +1,72 @@
+// A body's hull in cells of its normals: along each direction of a cell the hull reaches no farther than one ball does.
+// What holds the balls' centres, as deep as their radius, holds the body: one point for each cell, and few cells, as
+// balls bend as the hull does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/shape/white_form.h"
+
+namespace tactus {
+
+class NormalCells {
+ public:
+  static constexpr std::size_t kMost = 2048;  // that are looked at, of each kind
+  using Place = std::array<double, 4>;
+  struct Body {
+    // How far the hull reaches along n: convex and homogeneous, not below the truth.
+    std::function<double(const Vec3& n)> highest;
+    // Where on the body something is farthest along a direction of the cone over three: what `known` below is asked.
+    std::function<Place(const std::array<Vec3, 3>& corners)> place;
+    double size = 0;
+    double enough = 0;  // of the size: what a cell's planes may leave beyond the hull, and half of what its ball may
+    bool symmetric = false;  // its own mirror image in all planes of its axes: cells of one octant only
+  };
+  NormalCells() = default;
+  explicit NormalCells(const Body& body);
+
+  [[nodiscard]] bool empty() const noexcept { return fours_.empty(); }
+  [[nodiscard]] double radius() const noexcept { return radius_; }
+  [[nodiscard]] double farthest() const noexcept { return farthest_; }  // of the centres' coordinates
+  // Cells that have nothing within and whose centres may be outside e. False: too many.
+  struct Open {
+    std::array<std::int32_t, kMost> cells;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] bool find_open(const FourForm& e, Open& out) const noexcept;
+  // Are they held otherwise: tips in e, or centres in other ellipsoids of deeper's kind? All mirrored by `sign`; false:
+  // the first that is left is not.
+  [[nodiscard]] bool others_hold(const InnerForm& e, const InnerForm& deeper, const Vec3& sign,
+                                 Open& open) const noexcept;
+  [[nodiscard]] const Place& place(std::int32_t cell) const noexcept { return places_[static_cast<std::size_t>(cell)]; }
+  [[nodiscard]] Vec3 centre(std::int32_t cell) const noexcept {
+    const Four& four = fours_[static_cast<std::size_t>(cell / 4)];
+    const auto k = static_cast<std::size_t>(cell % 4);
+    return {four.x[k], four.y[k], four.z[k]};
+  }
+
+ private:
+  static constexpr int kDepth = 9;  // of fours; the first of an octant is always looked at
+  struct Four {                     // floats: what rounding them may do is counted
+    std::array<float, 4> x, y, z;
+    std::array<std::int32_t, 4> within;  // four, or ~ the cell itself: 4 of its four + which
+  };
+  struct Corner {
+    Vec3 n;
+    double height = 0;
+    std::uint32_t index = 0;
+  };
+  using Cell = std::array<Corner, 3>;
+  struct Builder;
+
+  std::vector<Four> fours_;
+  std::vector<Place> places_;  // of cells that have nothing within
+  std::vector<Vec3> tips_;     // of those: where the planes of the corners meet, not lower than anything there
+  bool symmetric_ = false;
+  double radius_ = 0, farthest_ = 0;
+};
+
+}  // namespace tactus
