@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <map>
 
 namespace tactus {
 
@@ -170,7 +170,7 @@ struct NormalCells::Builder {
   NormalCells& all;
   std::vector<Vec3> exact;
   std::uint32_t corners = 0;
-  std::unordered_map<std::uint64_t, Corner> middles;  // by both ends
+  std::map<std::uint64_t, Corner> middles;  // by both ends
 };
 
 NormalCells::NormalCells(const Body& body) : symmetric_(body.symmetric) {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "core/shape/white_form.h"
@@ -16,14 +15,21 @@ class NormalCells {
  public:
   static constexpr std::size_t kMost = 2048;  // that are looked at, of each kind
   using Place = std::array<double, 4>;
-  struct Body {
+  // What the constructor asks of a body; not kept.
+  class Body {
+   public:
     // How far the hull reaches along n: convex and homogeneous, not below the truth.
-    std::function<double(const Vec3& n)> highest;
-    // Where on the body something is farthest along a direction of the cone over three: what `known` below is asked.
-    std::function<Place(const std::array<Vec3, 3>& corners)> place;
-    double size = 0;
-    double enough = 0;  // of the size: what a cell's planes may leave beyond the hull, and half of what its ball may
-    bool symmetric = false;  // its own mirror image in all planes of its axes: cells of one octant only
+    [[nodiscard]] virtual double highest(const Vec3& n) const = 0;
+    // Where on the body something is farthest along a direction of the cone over three.
+    [[nodiscard]] virtual Place place(const std::array<Vec3, 3>& corners) const = 0;
+    double size;
+    double enough;   // of the size: what a cell's planes may leave beyond the hull, and half of what its ball may
+    bool symmetric;  // its own mirror image in all planes of its axes: cells of one octant only
+
+   protected:
+    Body(double of_size, double of_enough, bool is_symmetric)
+        : size(of_size), enough(of_enough), symmetric(is_symmetric) {}
+    ~Body() = default;
   };
   NormalCells() = default;
   explicit NormalCells(const Body& body);

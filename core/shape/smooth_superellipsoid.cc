@@ -121,8 +121,7 @@ class Superellipsoid final : public ImplicitSurface {
     const Vec3 r2 = radii.cwiseAbs2();
     radius_ = std::sqrt(dual_of_squares(dual_of_squares(r2.x(), r2.y(), e2), r2.z(), e1));
     find_seeds();
-    hull_ = NormalCells({[this](const Vec3& n) { return (1 + 1e-12) * n.dot(support(n)); },
-                         [this](const std::array<Vec3, 3>& n) { return least_touched(n); }, radius_, 1e-4, true});
+    hull_ = NormalCells(AsHull(*this));
   }
   [[nodiscard]] SmoothKind kind() const noexcept override { return SmoothKind::superellipsoid; }
   [[nodiscard]] bool convex() const noexcept override { return true; }
@@ -139,6 +138,15 @@ class Superellipsoid final : public ImplicitSurface {
   [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept override;
 
  private:
+  struct AsHull final : NormalCells::Body {
+    explicit AsHull(const Superellipsoid& of) : Body(of.radius_, 1e-4, true), body(of) {}
+    [[nodiscard]] double highest(const Vec3& n) const override { return (1 + 1e-12) * n.dot(body.support(n)); }
+    [[nodiscard]] NormalCells::Place place(const std::array<Vec3, 3>& corners) const override {
+      return body.least_touched(corners);
+    }
+    const Superellipsoid& body;
+  };
+
   [[nodiscard]] NormalCells::Place least_touched(const std::array<Vec3, 3>& corners) const noexcept;
   [[nodiscard]] bool hull_lies_in(const InnerForm& e, const SurfaceSeed& at, const Vec3& least,
                                   SurfaceSeed& beyond) const noexcept;

@@ -24,6 +24,15 @@ Four half_of(const Four& p, bool second) {
 
 }  // namespace
 
+struct SplinePieces::AsHull final : NormalCells::Body {
+  explicit AsHull(const SplinePieces& of) : Body(of.groups_[0].radius, 2e-4, false), pieces(of) {}
+  [[nodiscard]] double highest(const Vec3& n) const override { return pieces.highest(n); }
+  [[nodiscard]] NormalCells::Place place(const std::array<Vec3, 3>& corners) const override {
+    return pieces.touched(corners);
+  }
+  const SplinePieces& pieces;
+};
+
 SplinePieces::SplinePieces(const std::vector<Vec3>& control, int nu, int nv) : nu_(kParts * nu), nv_(kParts * nv) {
   static_assert(kParts == 2);
   const auto piece_of = [&](int i, int j, int parts) {  // the patch itself: parts = 1
@@ -51,10 +60,7 @@ SplinePieces::SplinePieces(const std::vector<Vec3>& control, int nu, int nv) : n
     for (int j = 0; j < nv; ++j) patches_.push_back(piece_of(i, j, 1));
   gather(0, nu_, 0, nv_);
   find_jumps(control, nu, nv);
-  if (nu * nv <= kCoarse)
-    hull_ = NormalCells({[this](const Vec3& n) { return highest(n); },
-                         [this](const std::array<Vec3, 3>& corners) { return touched(corners); }, groups_[0].radius,
-                         2e-4, false});
+  if (nu * nv <= kCoarse) hull_ = NormalCells(AsHull(*this));
 }
 
 // A uniform cubic B-spline's third derivative jumps by the fourth differences of its points.
@@ -399,10 +405,6 @@ NormalCells::Place SplinePieces::touched(const std::array<Vec3, 3>& corners) con
   return {wrapped(middle.x(), nu_) / kParts, wrapped(middle.y(), nv_) / kParts, half.x() / kParts, half.y() / kParts};
 }
 
-struct SplinePieces::Window {
-  Vec2 lo = Vec2::Zero(), hi = Vec2::Zero();
-};
-
 bool SplinePieces::lie_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept {
   if (hull_.empty()) return groups_lie_in(e, at.where.uv);
   InnerForm deeper;
@@ -440,91 +442,6 @@ bool SplinePieces::lie_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed
   const WhiteForm touching(e);
   if (!touching.finite()) return false;
   return falls_about(touching, uv, window) || pieces_lie_in(e, touching, uv, window);
-}
-
-// The form of e about the touch in powers of the steps (s, t), a Taylor series that has an end: from the third degree
-// on its terms are less than those of the second, after t is seen from the ridge that runs through the touch. Beyond
-// the patch its neighbours differ from it by what the third derivatives jump by.
-bool SplinePieces::falls_about(const WhiteForm& e, const Vec2& uv, const Window& window) const noexcept {
-  const int nu = nu_ / kParts, nv = nv_ / kParts;
-  const int i = std::clamp(static_cast<int>(uv.x()), 0, nu - 1), j = std::clamp(static_cast<int>(uv.y()), 0, nv - 1);
-  const double u = uv.x() - i, v = uv.y() - j;
-  const double h = std::max(-window.lo.x(), window.hi.x()), k = std::max(-window.lo.y(), window.hi.y());
-  const double before_u = std::max(0.0, -window.lo.x() - u), behind_u = std::max(0.0, window.hi.x() + u - 1),
-               before_v = std::max(0.0, -window.lo.y() - v), behind_v = std::max(0.0, window.hi.y() + v - 1);
-  if (!(std::max({before_u, behind_u, before_v, behind_v}) <= 0.5 && h > 0 && k > 0)) return false;
-  const Piece& piece = patches_[static_cast<std::size_t>(i * nv + j)];
-  const auto powers = [](double t, double(&out)[4][4]) {  // of Bernstein's polynomials, about t
-    const double r = 1 - t;
-    const double rows[4][4] = {{r * r * r, 3 * t * r * r, 3 * t * t * r, t * t * t},
-                               {-3 * r * r, 3 * r * (r - 2 * t), 3 * t * (2 * r - t), 3 * t * t},
-                               {3 * r, 3 * (t - 2 * r), 3 * (r - 2 * t), 3 * t},
-                               {-1, 3, -3, 1}};
-    std::copy(&rows[0][0], &rows[0][0] + 16, &out[0][0]);
-  };
-  double in_u[4][4], in_v[4][4];
-  powers(u, in_u), powers(v, in_v);
-  double x[4][4] = {}, y[4][4] = {}, z[4][4] = {};
-  for (std::size_t a = 0; a < 4; ++a)
-    for (std::size_t m = 0; m < 4; ++m)
-      for (std::size_t b = 0; b < 4; ++b) {
-        x[m][b] += in_u[m][a] * piece.x[4 * a + b];
-        y[m][b] += in_u[m][a] * piece.y[4 * a + b];
-        z[m][b] += in_u[m][a] * piece.z[4 * a + b];
-      }
-  Vec3 d[4][4];  // in e's coordinates
-  for (std::size_t m = 0; m < 4; ++m)
-    for (std::size_t n = 0; n < 4; ++n) {
-      double px = 0, py = 0, pz = 0;
-      for (std::size_t b = 0; b < 4; ++b)
-        px += in_v[n][b] * x[m][b], py += in_v[n][b] * y[m][b], pz += in_v[n][b] * z[m][b];
-      d[m][n] = Vec3(e.u00 * px + e.u01 * py + e.u02 * pz, e.u11 * py + e.u12 * pz, e.u22 * pz);
-    }
-  const Vec3 w = d[0][0] - Vec3(e.k0, e.k1, e.k2), &s1 = d[1][0], &t1 = d[0][1], &s2 = d[2][0], &st = d[1][1],
-             &t2 = d[0][2], &s3 = d[3][0], &s2t = d[2][1], &st2 = d[1][2], &t3 = d[0][3];
-  const double f20 = 2 * w.dot(s2) + s1.dot(s1), f11 = 2 * (w.dot(st) + s1.dot(t1)), f02 = 2 * w.dot(t2) + t1.dot(t1);
-  if (!(f02 < 0)) return false;
-  const double m = -0.5 * f11 / f02, a = f20 + 0.5 * m * f11;
-  if (!(a < 0)) return false;
-  const double f30 = 2 * (w.dot(s3) + s1.dot(s2)), f21 = 2 * (w.dot(s2t) + s1.dot(st) + t1.dot(s2)),
-               f12 = 2 * (w.dot(st2) + s1.dot(t2) + t1.dot(st)), f03 = 2 * (w.dot(t3) + t1.dot(t2));
-  const double f40 = 2 * s1.dot(s3) + s2.dot(s2), f31 = 2 * (w.dot(d[3][1]) + s1.dot(s2t) + t1.dot(s3) + s2.dot(st)),
-               f22 = 2 * (w.dot(d[2][2]) + s1.dot(st2) + t1.dot(s2t) + s2.dot(t2)) + st.dot(st),
-               f13 = 2 * (w.dot(d[1][3]) + s1.dot(t3) + t1.dot(st2) + t2.dot(st)), f04 = 2 * t1.dot(t3) + t2.dot(t2);
-  // t = t' + m s
-  const double c30 = f30 + m * (f21 + m * (f12 + m * f03)), c21 = f21 + m * (2 * f12 + 3 * m * f03),
-               c12 = f12 + 3 * m * f03, c40 = f40 + m * (f31 + m * (f22 + m * (f13 + m * f04))),
-               c31 = f31 + m * (2 * f22 + m * (3 * f13 + 4 * m * f04)), c22 = f22 + m * (3 * f13 + 6 * m * f04),
-               c13 = f13 + 4 * m * f04;
-  const double k2 = k + std::abs(m) * h;
-  // Of the fifth degree and more, by lengths.
-  const double hh = h * h, kk = k * k;
-  const auto length = [](const Vec3& q) { return std::sqrt(q.squaredNorm()); };
-  const double n1 = length(s1) * h + length(t1) * k, n2 = length(s2) * hh + length(st) * h * k + length(t2) * kk,
-               n3 = length(s3) * hh * h + length(s2t) * hh * k + length(st2) * h * kk + length(t3) * kk * k,
-               n4 = length(d[3][1]) * hh * h * k + length(d[2][2]) * hh * kk + length(d[1][3]) * h * kk * k,
-               n5 = (length(d[3][2]) * h + length(d[2][3]) * k + length(d[3][3]) * h * k) * hh * kk;
-  const double rest = 2 * n5 + 2 * n1 * (n4 + n5) + 2 * n2 * (n3 + n4 + n5) + (n3 + n4 + n5) * (n3 + n4 + n5);
-  // In the neighbours, of a form that is at most a little above 1; extended beyond a patch, weights sum up to 1.1.
-  const double stretch =
-      2.4 / 6 *
-      std::sqrt(e.u00 * e.u00 + e.u01 * e.u01 + e.u02 * e.u02 + e.u11 * e.u11 + e.u12 * e.u12 + e.u22 * e.u22);
-  const auto cubed = [](double over) { return over * over * over; };
-  const double most_u = std::max(before_u, behind_u), most_v = std::max(before_v, behind_v);
-  if (!(stretch * (jump_u_ * cubed(most_u) + jump_v_ * cubed(most_v)) < 0.2)) return false;
-  // Part of the square of the step: nothing up to the patch's edge, most at the window's.
-  const auto of_square = [&](double jump, double over, double end) {
-    return over > 0 ? stretch * jump * cubed(over) / (end * end) : 0.0;
-  };
-  const double of_s2 = rest / hh + std::max(of_square(jump_u_, before_u, window.lo.x()),
-                                            of_square(jump_u_, behind_u, window.hi.x())),
-               of_t2 = rest / kk + std::max(of_square(jump_v_, before_v, window.lo.y()),
-                                            of_square(jump_v_, behind_v, window.hi.y()));
-  const double c = f02 + std::abs(c12) * h + std::abs(f03) * k2 + std::max(c22, 0.0) * hh + std::abs(c13) * h * k2 +
-                   std::max(f04, 0.0) * k2 * k2 + 2 * of_t2;
-  if (!(c < 0)) return false;
-  const double cross = (std::abs(c21) + std::abs(c31) * h) * h;
-  return a + std::abs(c30) * h + std::max(c40, 0.0) * hh - 0.25 * cross * cross / c + of_s2 + 2 * m * m * of_t2 <= 0;
 }
 
 // The pieces of the window.

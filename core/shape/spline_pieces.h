@@ -61,7 +61,10 @@ class SplinePieces {
   struct Form;  // of e, or a height, on a piece
   struct Top;
   struct Heights;
-  struct Window;  // about the touch, in patches
+  struct AsHull;
+  struct Window {  // about the touch, in patches
+    Vec2 lo = Vec2::Zero(), hi = Vec2::Zero();
+  };
   [[nodiscard]] double highest(const Vec3& n) const;
   [[nodiscard]] NormalCells::Place touched(const std::array<Vec3, 3>& corners) const;
   void find_jumps(const std::vector<Vec3>& control, int nu, int nv);
