@@ -37,13 +37,7 @@ bool ContactInterior::takes(const ContactProblem& problem, const ContactIsland& 
   return true;
 }
 
-void ContactInterior::clear(const Context& s, double* u) noexcept {
-  for (const std::uint32_t b : s.island.blocks) {
-    std::fill_n(u + s.problem.block(b).start, s.problem.block(b).size, 0.0);
-  }
-}
-
-void ContactInterior::begin(const Context& s, double inside, const Vec3* p, double* u) noexcept {
+void ContactInterior::begin(const Context& s, double inside, Vec3* p, double* u) noexcept {
   count_ = s.island.contacts.size();
   acting_ = 0;
   // What closes or slides; what is far away opens faster than anything.
@@ -80,10 +74,10 @@ void ContactInterior::begin(const Context& s, double inside, const Vec3* p, doub
     pair.z[0] = (std::max(0.0, pair.c[0]) + inside * fastest) / mu + pair.z.tail<2>().norm();
   }
   // u and c of impulses that are moved inside.
-  clear(s, u);
   for (std::size_t k = 0; k < count_; ++k) {
-    if (pairs_[k].acts) push(s.problem, s.problem.contact(s.island.contacts[k]), pairs_[k].L * pairs_[k].x, u);
+    p[s.island.contacts[k]] = pairs_[k].acts ? Vec3(pairs_[k].L * pairs_[k].x) : Vec3(Vec3::Zero());
   }
+  sum_impulses(s.problem, s.island, p, u);
   s.matrix.gather(s.problem, s.island, u, u_.data());
   for (std::size_t k = 0; k < count_; ++k) {
     const ProblemContact& contact = s.problem.contact(s.island.contacts[k]);
@@ -177,7 +171,6 @@ void ContactInterior::go(const Context& s, double t) noexcept {
 }
 
 void ContactInterior::put_out(const Context& s, const FrictionDisc& disc, Vec3* p, double* u) const noexcept {
-  clear(s, u);
   for (std::size_t k = 0; k < count_; ++k) {
     const std::uint32_t i = s.island.contacts[k];
     const ProblemContact& contact = s.problem.contact(i);
@@ -185,8 +178,8 @@ void ContactInterior::put_out(const Context& s, const FrictionDisc& disc, Vec3* 
     const double p_n = pair.L(0, 0) * pair.x[0], c_n = pair.z[0] / pair.L(0, 0);
     const bool open = !pair.acts || p_n * contact.mobility < kOpen * c_n;
     p[i] = open ? Vec3(Vec3::Zero()) : project_contact(contact, disc, pair.L * pair.x);
-    push(s.problem, contact, p[i], u);
   }
+  sum_impulses(s.problem, s.island, p, u);
 }
 
 std::uint32_t ContactInterior::approach(const ContactProblem& problem, const ContactIsland& island,

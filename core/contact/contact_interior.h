@@ -50,8 +50,7 @@ class ContactInterior {
     ContactMatrix& matrix;
   };
 
-  static void clear(const Context& s, double* u) noexcept;
-  void begin(const Context& s, double inside, const Vec3* p, double* u) noexcept;
+  void begin(const Context& s, double inside, Vec3* p, double* u) noexcept;
   void scale(const Context& s) noexcept;
   void find_step(const Context& s) noexcept;
   void correct(double sigma_mean) noexcept;

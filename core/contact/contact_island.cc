@@ -120,6 +120,13 @@ Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, co
   return {x[0], t[0], t[1]};
 }
 
+void sum_impulses(const ContactProblem& problem, const ContactIsland& island, const Vec3* p, double* u) noexcept {
+  for (const std::uint32_t b : island.blocks) {
+    std::fill_n(u + problem.block(b).start, problem.block(b).size, 0.0);
+  }
+  for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
+}
+
 bool gives_energy(const ContactProblem& problem, const ContactIsland& island, const Vec3* p, const double* u) noexcept {
   double given = 0, size = 0;
   for (const std::uint32_t i : island.contacts) {

@@ -51,6 +51,9 @@ Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, co
 double island_residual(const ContactProblem& problem, const ContactIsland& island, const FrictionDisc& disc,
                        const Vec3* p, const double* u) noexcept;
 
+// u = sum Y p: of the island's blocks, from zero.
+void sum_impulses(const ContactProblem& problem, const ContactIsland& island, const Vec3* p, double* u) noexcept;
+
 // Do the impulses give energy? With every p.c <= 0 (complementarity, dissipation) their effect is at most that of the
 // free motion, |u|^2 <= -sum p.b. u: sum Y p. Residuals are relative to the impulses, so enormous ones may seem to fit.
 bool gives_energy(const ContactProblem& problem, const ContactIsland& island, const Vec3* p, const double* u) noexcept;

@@ -203,20 +203,13 @@ bool ContactNewton::follow(const Context& s, std::uint32_t& iterations, double t
   return false;
 }
 
-void ContactNewton::sum_up(const Context& s, const Vec3* p) noexcept {
-  for (const std::uint32_t b : s.island.blocks) {
-    std::fill_n(s.u + s.problem.block(b).start, s.problem.block(b).size, 0.0);
-  }
-  for (const std::uint32_t i : s.island.contacts) push(s.problem, s.problem.contact(i), p[i], s.u);
-}
-
 // Where impulses that no velocity feels drift at an even pace to where they belong: as many proximal steps at once.
 void ContactNewton::go_on(const Context& s, double leap, Vec3* p) noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) {
     const std::uint32_t i = s.island.contacts[k];
     p[i] = project_contact(s.problem.contact(i), s.disc, p[i] + (leap - 1) * (p[i] - local_[k].r));
   }
-  sum_up(s, p);
+  sum_impulses(s.problem, s.island, p, s.u);
 }
 
 void ContactNewton::keep(const Context& s, double residual, const Vec3* p, ContactSolution& best) noexcept {
@@ -227,7 +220,7 @@ void ContactNewton::keep(const Context& s, double residual, const Vec3* p, Conta
 
 void ContactNewton::give_best(const Context& s, Vec3* p) const noexcept {
   for (std::size_t k = 0; k < s.island.contacts.size(); ++k) p[s.island.contacts[k]] = best_[k];
-  sum_up(s, p);
+  sum_impulses(s.problem, s.island, p, s.u);
 }
 
 // From p, of this residual: proximal steps, `most` factorisations or a little more; `trial` of them where that is still
@@ -251,7 +244,7 @@ void ContactNewton::take_steps(const Context& s, const NewtonOptions& options, s
     } else {
       lowest = std::max(lowest, 2 * proximal);
     }
-    sum_up(s, p);
+    sum_impulses(s.problem, s.island, p, s.u);
     residual = island_residual(s.problem, s.island, s.disc, p, s.u);
     if (!(residual < 1) && !(residual < kRunsOff * least)) break;
     keep(s, residual, p, best);
@@ -315,7 +308,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   if (is_overloaded(s, p)) {
     for (const std::uint32_t i : island.contacts) p[i].setZero();
   }
-  sum_up(s, p);
+  sum_impulses(s.problem, s.island, p, s.u);
   const double residual = island_residual(problem, island, disc, p, u);
   best.residual = residual;
   for (std::size_t k = 0; k < island.contacts.size(); ++k) guess_[k] = best_[k] = p[island.contacts[k]];
@@ -324,7 +317,7 @@ ContactSolution ContactNewton::solve(const ContactProblem& problem, const Contac
   const auto solved = [&] { return best.residual <= enough || work.spent(); };
   const auto begin_anew = [&] {
     for (std::size_t k = 0; k < island.contacts.size(); ++k) p[island.contacts[k]] = guess_[k];
-    sum_up(s, p);
+    sum_impulses(s.problem, s.island, p, s.u);
   };
   if (!far || !pays(island, options)) {
     take_steps(s, options, kFactorisations, kTrial, residual, p, best);

@@ -74,7 +74,6 @@ class ContactNewton {
   static bool is_overloaded(const Context& s, const Vec3* p) noexcept;
   bool pays(const ContactIsland& island, const NewtonOptions& options) const noexcept;
   void come_near(const Context& s, Vec3* p, ContactSolution& best) noexcept;
-  static void sum_up(const Context& s, const Vec3* p) noexcept;
   void go_on(const Context& s, double leap, Vec3* p) noexcept;
 
   ContactMatrix matrix_;

@@ -111,17 +111,13 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
     best.residual = found.residual;
     for (const std::uint32_t i : island.contacts) kept_[i] = p[i];
   };
-  const auto sum_up = [&] {
-    for (const std::uint32_t b : island.blocks) std::fill_n(u + problem.block(b).start, problem.block(b).size, 0.0);
-    for (const std::uint32_t i : island.contacts) push(problem, problem.contact(i), p[i], u);
-  };
   if (fits) {
     keep(newton_.solve(problem, island, disc, p, u, work, soft));
     if (best.residual <= tolerance()) return best;
   }
   ++report.fallbacks;
   for (const std::uint32_t i : island.contacts) p[i].setZero();
-  sum_up();
+  sum_impulses(problem, island, p, u);
   work.spend(kLookWork * island.contacts.size() * (fits ? kFewSweeps : kManySweeps));
   keep({sweep_island(problem, island, disc, fits ? kFewSweeps : kManySweeps, p, u), 0});
   if (fits && best.residual > tolerance()) keep(newton_.solve(problem, island, disc, p, u, work, hard));
@@ -130,13 +126,13 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
   }
   if (best.residual > tolerance()) {
     for (const std::uint32_t i : island.contacts) p[i] = best.residual < 1 ? kept_[i] : Vec3::Zero();
-    sum_up();
+    sum_impulses(problem, island, p, u);
     work.spend(kLookWork * island.contacts.size() * kManySweeps);
     keep({sweep_island(problem, island, disc, kManySweeps, p, u), 0});
   }
   const bool usable = best.residual < std::numeric_limits<double>::infinity();
   for (const std::uint32_t i : island.contacts) p[i] = usable ? kept_[i] : Vec3::Zero();
-  sum_up();
+  sum_impulses(problem, island, p, u);
   if (best.residual > tolerance()) ++report.failures;
   return best;
 }

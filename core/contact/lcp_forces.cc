@@ -67,10 +67,7 @@ LcpForces::LcpForces(const Model& model, const Limits& limits)
 
 // Sets u and the residual of the job's p: island_residual, or infinity where the forces would give energy.
 void LcpForces::judge(Job& job) noexcept {
-  for (const std::uint32_t b : job.island.blocks) {
-    std::fill_n(job.u + job.problem.block(b).start, job.problem.block(b).size, 0.0);
-  }
-  for (const std::uint32_t i : job.island.contacts) push(job.problem, job.problem.contact(i), job.p[i], job.u);
+  sum_impulses(job.problem, job.island, job.p, job.u);
   job.residual = island_residual(job.problem, job.island, disc_, job.p, job.u);
   if (gives_energy(job.problem, job.island, job.p, job.u)) job.residual = std::numeric_limits<double>::infinity();
 }

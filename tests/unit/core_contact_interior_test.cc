@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -92,6 +93,59 @@ struct Heap {
 };
 
 }  // namespace
+
+// What both Newton's methods stand on; slopes as those have them (no friction changes p_n) and as interior points have.
+TEST_CASE("contact matrix: solves what dense 1 + sum Y G Y^T does, and again after some of the slopes changed") {
+  Random random(7);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Heap heap(3000 + seed, 8, 30, 0.5);
+    const ContactIsland island = heap.islands->island(0);
+    const std::uint32_t n = heap.matrix->rows(), contacts = heap.problem->count();
+    Eigen::MatrixXd Y = Eigen::MatrixXd::Zero(n, 3 * contacts);  // by row of the island
+    std::vector<double> u(heap.u.size()), x(n);
+    for (std::uint32_t i = 0; i < contacts; ++i) {
+      for (int k = 0; k < 3; ++k) {
+        std::fill(u.begin(), u.end(), 0.0);
+        push(*heap.problem, heap.problem->contact(island.contacts[i]), Vec3::Unit(k), u.data());
+        heap.matrix->gather(*heap.problem, island, u.data(), x.data());
+        for (std::uint32_t r = 0; r < n; ++r) Y(r, 3 * i + k) = x[r];
+      }
+    }
+    std::vector<ContactSlope> slopes(contacts);
+    for (int round = 0; round < 6; ++round) {
+      for (ContactSlope& slope : slopes) {
+        if (round > 0 && random.chance(0.8)) continue;
+        slope.pushes = random.chance(0.7);
+        // Positive, and not symmetric.
+        for (int a = 0; a < 3; ++a)
+          for (int b = 0; b < 3; ++b) slope.G(a, b) = (a == b ? 3 : 0) + random.uniform(-1, 1);
+        if (seed % 2 == 0) slope.G(0, 1) = slope.G(0, 2) = 0;
+      }
+      Eigen::MatrixXd H = Eigen::MatrixXd::Identity(n, n);
+      for (std::uint32_t i = 0; i < contacts; ++i) {
+        if (slopes[i].pushes) H += Y.middleCols<3>(3 * i) * slopes[i].G * Y.middleCols<3>(3 * i).transpose();
+      }
+      if (round == 3) heap.matrix->forget();
+      REQUIRE(heap.matrix->factor(*heap.problem, island, slopes.data()));
+      Eigen::VectorXd right(n);
+      for (std::uint32_t r = 0; r < n; ++r) right[r] = x[r] = random.uniform(-1, 1);
+      heap.matrix->solve(x.data());
+      const Eigen::Map<const Eigen::VectorXd> found(x.data(), n);
+      CHECK((H * found - right).norm() <= 1e-10 * (right.norm() + H.norm() * found.norm()));
+      // Y^T x, and x - Y p, contact by contact.
+      const std::uint32_t i = random.below(contacts);
+      const ProblemContact& contact = heap.problem->contact(island.contacts[i]);
+      CHECK((heap.matrix->change(contact, x.data()) - Y.middleCols<3>(3 * i).transpose() * found).norm() <=
+            1e-12 * (1 + found.norm() * Y.norm()));
+      const Vec3 p = random.in_cube(1);
+      Eigen::VectorXd rest = found;
+      const double size = heap.matrix->take_off(contact, p, rest.data());
+      const Eigen::VectorXd taken = Y.middleCols<3>(3 * i) * p;
+      CHECK((found - rest - taken).norm() <= 1e-12 * (1 + taken.norm() + found.norm()));
+      CHECK(std::abs(size - taken.squaredNorm()) <= 1e-12 * (1 + taken.squaredNorm()));
+    }
+  }
+}
 
 TEST_CASE("interior points: without friction the motion is the one that there is, in a few factorisations") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
