@@ -10,11 +10,16 @@ class AnitescuPotra final : public TimeStepper {
   [[nodiscard]] ContactModelKind kind() const noexcept override { return ContactModelKind::ap; }
 
  private:
-  // v_n' >= e times the speed of approach, for active contacts; psi is dropped.
+  // v_n' >= e times the speed of approach, for active contacts; psi is dropped. Whether the others close in this step
+  // their bodies' other contacts decide: two that fall together do not, until the lower one lands. They keep psi, which
+  // asks for nothing unless they do.
   [[nodiscard]] bool bias(const ContactStart& s, double& out) const noexcept override {
     const Parameters& p = s.parameters;
-    if (s.gap > p.detection_distance && s.gap + s.h * s.free > 0) return false;
-    out = s.restitution > 0 && s.before < -p.impact_epsilon ? s.restitution * s.before : 0;
+    if (s.gap > p.detection_distance && s.gap + s.h * s.free > 0) {
+      out = s.gap / s.h;
+    } else {
+      out = s.restitution > 0 && s.before < -p.impact_epsilon ? s.restitution * s.before : 0;
+    }
     return true;
   }
 };

@@ -43,7 +43,8 @@ class TimeStepper : public ContactModel, protected ContactRule {
 // is worked off within a step, at most at Parameters::overlap_relax_speed, not faster than overlap_relax_time.
 std::unique_ptr<ContactModel> make_stewart_trinkle(const Model& model, const Limits& limits);
 // Anitescu & Potra 1997: contacts within Parameters::detection_distance, and those that would close in this step, may
-// not approach: v_n' >= 0. The gap does not enter, so bodies stop before they touch and overlap stays as it is.
+// not approach: v_n' >= 0. The gap does not enter, so bodies stop before they touch and overlap stays as it is. A gap
+// that only closes because of other contacts (a stack that lands) may close, but not more: psi + h v_n' >= 0.
 std::unique_ptr<ContactModel> make_anitescu_potra(const Model& model, const Limits& limits);
 
 }  // namespace tactus

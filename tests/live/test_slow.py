@@ -160,6 +160,61 @@ def test_time_steppers_take_over_and_hand_back(make_server, model):
             assert extrapolated == (name == model)
 
 
+STANDING = """title = "Live test: a leaning stack, a box that slides, bodies that nothing touches"
+step_s = 0.001
+
+[[material]]
+name = "default"
+static_friction = 0.3
+
+[[body]]
+name = "floor"
+mode = "fixed"
+[[body.shape]]
+kind = "half_space"
+""" + "".join(f"""
+[[body]]
+name = "{name}"
+position_m = {position}
+mass_kg = 1
+{more}
+[[body.shape]]
+kind = "box"
+size_m = [0.2, 0.2, 0.2]
+""" for name, position, more in [
+    ("low", [0, 0, 0.1], ""), ("mid", [0.02, 0, 0.3], ""), ("top", [0, 0.01, 0.5], ""),
+    ("slider", [2, 0, 0.1], "linear_velocity_m_per_s = [1, 0, 0]"), ("faller", [4, 0, 1000], ""),
+    ("flyer", [6, 0, 50], "gravity_scale = 0\nlinear_velocity_m_per_s = [0.1, 0.25, 0]\nangular_velocity_rad_per_s = [0, 0, 2]"),
+])  # fmt: skip
+MODELS = ["penalty", "deepest", "lcp", "st", "ap", "lnc", "peg"]
+
+
+@pytest.mark.parametrize("first", MODELS)
+def test_every_model_hands_over_to_every_other(make_server, first):
+    """Amid a step, with boxes in contact: nothing jumps, what stands keeps standing, and momentum is what gravity and friction made of it."""
+    with make_server("--lockstep", scene=STANDING).start().connect() as client, client.lockstep() as lockstep:
+        for second in MODELS:
+            client.reset()
+            client.set_model(first)
+            states = [lockstep.step() for _ in range(63)]
+            client.set_model(second)
+            states += [lockstep.step() for _ in range(60)]
+            client.set_model("penalty")  # after it all that was under way is in the state
+            states += [lockstep.step() for _ in range(2 * TICKS_PER_STEP)]
+            time = (states[-1].tick - states[0].tick + 1) * STEP_S
+            assert len(states) == round(time / STEP_S)
+            end = states[-1]
+            assert end["faller"].v_WB == pytest.approx((0, 0, -9.81 * time), abs=1e-9)
+            assert end["flyer"].v_WB == pytest.approx((0.1, 0.25, 0), abs=1e-12)
+            assert end["flyer"].w_WB == pytest.approx((0, 0, 2), abs=1e-9)
+            assert end["slider"].v_WB[0] == pytest.approx(1 - 0.3 * 9.81 * time, abs=1e-3)  # deepest rocks: 3e-4
+            for name, height in (("low", 0.1), ("mid", 0.3), ("top", 0.5)):
+                assert end[name].p_WB[2] == pytest.approx(height, abs=1e-3), (first, second, name)
+            for before, after in zip(states, states[1:]):
+                for name in ("low", "mid", "top", "slider"):
+                    assert math.dist(before[name].p_WB, after[name].p_WB) < 2e-3, (first, second, name)
+
+
 LEAN = 0.7  # of the rod, from the floor [rad]
 ROD = f"""title = "Live test: Painleve's rod: sliding forwards on its lower end it jams"
 step_s = 0.001
@@ -245,7 +300,7 @@ joint_positions = {{ elbow = 1.0 }}
 """
 
 
-@pytest.mark.parametrize("model", ["lcp", "st"])
+@pytest.mark.parametrize("model", ["lcp", "st", "ap", "lnc", "peg"])
 def test_robots_under_a_slow_model(make_server, model):
     """Torques commanded between its steps turn a joint; switching keeps coordinates and rates."""
     with make_server("--lockstep", scene=ARM).start().connect() as client:

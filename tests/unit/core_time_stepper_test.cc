@@ -291,6 +291,36 @@ TEST_CASE("ap: a gap within the detection distance cannot shrink; st closes it")
   }
 }
 
+// Without contact the upper ones fall as the lower ones do, so no gap between them closes; the floor decides otherwise.
+TEST_CASE("st, ap: cubes that fall together, or stand at gaps of rounding, do not get into each other as they land") {
+  for (const ContactModelKind kind : {ContactModelKind::st, ContactModelKind::ap}) {
+    for (const double height : {0.0, 0.5}) {
+      for (const double gap : {0.0, 1e-16, 1e-6}) {
+        CAPTURE(std::string(to_string(kind)));
+        CAPTURE(height);
+        CAPTURE(gap);
+        Scene scene(0.5);
+        scene.add_floor();
+        for (int i = 0; i < 3; ++i)
+          scene.add(make_box(Vec3::Constant(0.1)), 1, test::at(0.01 * (i % 2), 0, height + 0.1 + i * (0.2 + gap)));
+        World world = world_of(std::move(scene), kind);
+        double depth = 0;
+        for (int i = 0; i < 100; ++i) {
+          const StepReport report = world.step();
+          check_solved(report);
+          depth = std::max(depth, report.depth_max);
+        }
+        CHECK(depth < 1e-12);
+        CHECK(kinetic_energy(world.model(), world.state()) < 1e-12);
+        // ap stops where it sees that a gap would close, up to a step's fall above the floor.
+        const double hover = kind == ContactModelKind::ap ? std::sqrt(2 * kGravity * height) * kStep + 1e-3 : 1e-9;
+        for (BodyIndex b = 1; b < 4; ++b) CHECK(world.state().p_WBcm(b).z() >= 0.2 * b - 0.1 - 1e-12);
+        CHECK(world.state().p_WBcm(3).z() <= 0.5 + hover);
+      }
+    }
+  }
+}
+
 TEST_CASE("st: a block slides over the seam between two blocks as over one") {
   for (int k = 0; k < 8; ++k) {
     Scene scene(0.2);
