@@ -7,6 +7,7 @@
 #include <asio/ip/address.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -192,16 +193,17 @@ std::string known_tables(const std::vector<Key>& keys) {
 
 // One table, and the tables in it.
 void read_table(const std::string& path, const std::string& table_name, const toml::table& table,
-                const std::vector<Key>& keys) {
+                const std::vector<Key>& keys, std::map<std::string, std::string>& places) {
   for (const auto& [key, node] : table) {
     const std::string name = table_name + "." + std::string(key.str());
     if (const toml::table* inner = node.as_table(); inner != nullptr && !known_keys(keys, name).empty()) {
-      read_table(path, name, *inner, keys);
+      read_table(path, name, *inner, keys, places);
       continue;
     }
     const auto known = std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == name; });
     if (known == keys.end()) fail(path, node, name, "unknown; expected one of " + known_keys(keys, table_name));
     read_value(path, node, *known);
+    places[name] = path + ":" + std::to_string(node.source().begin.line) + ": ";
   }
 }
 
@@ -221,7 +223,7 @@ void read_config(const std::string& path, ServerConfig& config) {
     if (table == nullptr || known_keys(keys, table_name).empty()) {
       fail(path, table_node, table_name, "unknown; expected the tables " + known_tables(keys));
     }
-    read_table(path, table_name, *table, keys);
+    read_table(path, table_name, *table, keys, config.net.places);
   }
   for (const auto& [name, settings] :
        {std::pair{"up", &config.net.link_up}, std::pair{"down", &config.net.link_down}}) {
@@ -257,6 +259,10 @@ std::string describe_config(ServerConfig config) {
 }
 
 void finish_config(ServerConfig& c) {
+  const auto named = [&c](const std::string& key) {
+    const auto place = c.net.places.find(key);
+    return (place == c.net.places.end() ? "" : place->second) + key;
+  };
   if (!c.token_file.empty()) {
     std::ifstream file(c.token_file, std::ios::binary);
     TACTUS_REQUIRE(file.good(), c.token_file + ": cannot read the token file");
@@ -280,7 +286,8 @@ void finish_config(ServerConfig& c) {
   constexpr std::array<const char*, 6> kLevels{"trace", "debug", "info", "warn", "error", "off"};
   bool known = false;
   for (const char* level : kLevels) known = known || c.log_level == level;
-  TACTUS_REQUIRE(known, "log.level: found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
+  TACTUS_REQUIRE(known,
+                 named("log.level") + ": found '" + c.log_level + "', expected trace, debug, info, warn, error or off");
   known = false;
   for (const MissedPolicy p :
        {MissedPolicy::hold, MissedPolicy::extrapolate, MissedPolicy::ramp, MissedPolicy::brake}) {
@@ -288,14 +295,14 @@ void finish_config(ServerConfig& c) {
     c.net.joint_channel.missed = p;
     known = true;
   }
-  TACTUS_REQUIRE(
-      known, "joints.missed_command: found '" + c.net.joint_missed + "', expected hold, extrapolate, ramp or brake");
+  TACTUS_REQUIRE(known, named("joints.missed_command") + ": found '" + c.net.joint_missed +
+                            "', expected hold, extrapolate, ramp or brake");
   const std::string& metrics = c.net.web.metrics;
   TACTUS_REQUIRE(metrics == "off" || metrics == "loopback" || metrics == "all",
-                 "web.metrics: found '" + metrics + "', expected off, loopback or all");
+                 named("web.metrics") + ": found '" + metrics + "', expected off, loopback or all");
   const std::string& foxglove = c.net.web.foxglove;
   TACTUS_REQUIRE(foxglove == "off" || foxglove == "auto" || foxglove == "open",
-                 "web.foxglove: found '" + foxglove + "', expected off, auto or open");
+                 named("web.foxglove") + ": found '" + foxglove + "', expected off, auto or open");
   TACTUS_REQUIRE(c.play.empty() || !c.tick.lockstep, "--play: a recording has no lockstep; leave --lockstep out");
   TACTUS_REQUIRE(c.play.empty() || c.record.empty(),
                  "--play: what is played is a recording already; leave --record out");

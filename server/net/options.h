@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "core/dynamics/robot_drive.h"
@@ -43,8 +44,9 @@ struct NetOptions {
   Limits limits;
   double rate_hz = 0;  // 0: each scene's own step
   ModelRates rates;
-  std::string shadow_model;     // empty: none
-  double shadow_rate_hz = 100;  // where the client names none
+  std::map<std::string, std::string> places;  // "FILE:LINE: ", of each key that a config file sets
+  std::string shadow_model;                   // empty: none
+  double shadow_rate_hz = 100;                // where the client names none
   bool shadow_rate_chosen = false;
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
   WebOptions web;

@@ -5,13 +5,26 @@
 
 namespace tactus::net {
 
+namespace {
+
+// The key, and where a config file sets it.
+std::string named(const std::map<std::string, std::string>& places, const std::string& key) {
+  const auto place = places.find(key);
+  return (place == places.end() ? "" : place->second) + key;
+}
+
+}  // namespace
+
 SolverOptions solver_options(const NetOptions& options) {
-  SolverOptions out{
-      options.rates, {std::nullopt, options.shadow_rate_hz, options.shadow_rate_chosen}, options.contacts};
+  SolverOptions out{options.rates,
+                    {std::nullopt, options.shadow_rate_hz, options.shadow_rate_chosen},
+                    options.contacts,
+                    options.places};
   if (options.shadow_model.empty()) return out;
   ContactModelKind kind{};
   if (!parse_contact_model(options.shadow_model, kind) || !World::has_model(kind)) {
-    throw InputError("shadow.model: found '" + options.shadow_model + "', expected one of " + model_names());
+    throw InputError(named(options.places, "shadow.model") + ": found '" + options.shadow_model +
+                     "', expected one of " + model_names());
   }
   out.shadow.model = kind;
   return out;
@@ -19,10 +32,11 @@ SolverOptions solver_options(const NetOptions& options) {
 
 void require_rates(const SolverOptions& options, double step_s) {
   for (std::size_t i = 0; i < kContactModels; ++i) {
-    const std::string name = to_string(static_cast<ContactModelKind>(i));
-    if (options.rates.chosen[i]) require_rate("model." + name + ".rate_hz", options.rates.hz[i], step_s);
+    const std::string key = std::string("model.") + to_string(static_cast<ContactModelKind>(i)) + ".rate_hz";
+    if (options.rates.chosen[i]) require_rate(named(options.places, key), options.rates.hz[i], step_s);
   }
-  if (options.shadow.model && options.shadow.chosen) require_rate("shadow.rate_hz", options.shadow.rate_hz, step_s);
+  if (options.shadow.model && options.shadow.chosen)
+    require_rate(named(options.places, "shadow.rate_hz"), options.shadow.rate_hz, step_s);
 }
 
 bool is_slow(const ModelRates& rates, ContactModelKind kind, double step_s) noexcept {

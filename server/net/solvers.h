@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "server/net/options.h"
 #include "server/solver/shadow_solver.h"
@@ -22,6 +24,7 @@ struct SolverOptions {
   ModelRates rates;
   ShadowWish shadow;
   std::uint32_t contacts = 2048;
+  std::map<std::string, std::string> places;  // NetOptions::places
 };
 // Throws InputError for an unknown shadow model.
 SolverOptions solver_options(const NetOptions& options);

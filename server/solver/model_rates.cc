@@ -31,8 +31,11 @@ std::string rounding_note(const std::string& key, double rate_hz, double step_s)
   const double got = 1.0 / (ticks * step_s);
   if (std::abs(got - rate_hz) <= 1e-6 * rate_hz) return {};
   std::ostringstream text;
-  text << key << ": " << rate_hz << " Hz is not a whole number of ticks; a step takes " << ticks << " ticks (" << got
-       << " Hz)";
+  text << key << ": " << rate_hz << " Hz is ";
+  if (rate_hz > got && ticks == 1)
+    text << "above the tick's rate; a step takes a tick (" << got << " Hz)";
+  else
+    text << "not a whole number of ticks; a step takes " << ticks << " ticks (" << got << " Hz)";
   return text.str();
 }
 

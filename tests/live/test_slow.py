@@ -341,10 +341,15 @@ def test_paused_switch_answers(slow_server):
 
 def test_a_rate_above_the_tick_is_refused(make_server, tmp_path):
     config = tmp_path / "fast.toml"
-    config.write_text("[model.deepest]\nrate_hz = 1500\n")
+    for key, text in [("model.deepest", "rate_hz = 1500"), ("model.peg", "rate_hz = 1500"), ("shadow", 'model = "st"\nrate_hz = 1500')]:
+        config.write_text(f"[{key}]\n{text}\n")
+        code, said = make_server("--config", config).run_to_end()
+        assert code == 1
+        assert f"fast.toml:{1 + len(text.splitlines())}: {key}.rate_hz: found 1500, expected above 0 and at most 1000" in said
+    config.write_text('[shadow]\nmodel = "pgs"\n')
     code, said = make_server("--config", config).run_to_end()
     assert code == 1
-    assert "model.deepest.rate_hz: found 1500, expected above 0 and at most 1000" in said
+    assert "fast.toml:2: shadow.model: found 'pgs', expected one of penalty, deepest, lcp, st, ap, lnc, peg" in said
 
 
 def test_the_shadow_of_the_same_motion_is_the_same(slow_server):

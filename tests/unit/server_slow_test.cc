@@ -391,6 +391,8 @@ TEST_CASE("server_slow: rates become whole ticks; one above the tick's is refuse
   CHECK(ticks_per_step(100, 0.02) == 1);  // a default, where the tick itself is slower
   CHECK(rounding_note("model.lcp.rate_hz", 250, 1e-3).empty());
   CHECK(rounding_note("model.lcp.rate_hz", 300, 1e-3).find("3 ticks") != std::string::npos);
+  CHECK(rounding_note("model.lcp.rate_hz", 100, 0.02) ==
+        "model.lcp.rate_hz: 100 Hz is above the tick's rate; a step takes a tick (50 Hz)");
   CHECK_NOTHROW(require_rate("model.lcp.rate_hz", 1000, 1e-3));
   CHECK_THROWS_WITH_AS(require_rate("model.lcp.rate_hz", 1001, 1e-3),
                        "model.lcp.rate_hz: found 1001, expected above 0 and at most 1000, the scene's ticks a second",
