@@ -42,6 +42,11 @@ struct WorldOptions {
   std::uint32_t ticks = 1;
   bool take_over = false;
 };
+struct ModelOptions {
+  std::string name;              // empty: as it is
+  std::vector<std::string> set;  // key=value
+  bool take_over = false;
+};
 struct ScenesOptions {
   std::string load;
   std::vector<std::string> set;  // key=value
@@ -92,6 +97,7 @@ int run_resume(const Common& common, const WorldOptions& options);
 int run_reset(const Common& common, const WorldOptions& options);
 int run_snapshot(const Common& common, const WorldOptions& options);
 int run_restore(const Common& common, const WorldOptions& options);
+int run_model(const Common& common, const ModelOptions& options);
 int run_blackbox_save(const Common& common, const BlackBoxOptions& options);
 int run_blackbox_show(const Common& common, const BlackBoxOptions& options);
 int run_record_start(const Common& common, const RecordOptions& options);

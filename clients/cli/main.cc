@@ -28,6 +28,12 @@ tactus::client::Vec3 three_numbers(const std::string& text) {
   return out;
 }
 
+// KEY=VALUE, or what is wrong with it.
+std::string not_a_setting(const std::string& s) {
+  const auto equals = s.find('=');
+  return equals == std::string::npos || equals == 0 ? "'" + s + "' is not KEY=VALUE" : std::string();
+}
+
 // A subcommand with the options that all have, its examples, and what runs it.
 template <class Options>
 CLI::App* add(CLI::App& app, Chosen& chosen, const char* name, const char* what, const char* examples,
@@ -77,10 +83,7 @@ void add_looking(CLI::App& app, Chosen& chosen) {
   CLI::Option* load = sub->add_option("--load", scenes->load, "name of a scene");
   sub->add_option("--set", scenes->set, "scene parameter KEY=VALUE, may be repeated")
       ->needs(load)
-      ->check([](const std::string& s) {
-        const auto equals = s.find('=');
-        return equals == std::string::npos || equals == 0 ? "'" + s + "' is not KEY=VALUE" : std::string();
-      });
+      ->check(not_a_setting);
   sub->add_option("--seed", scenes->seed, "seed of what the scene draws at random")->needs(load);
   sub->add_flag("--take-over", scenes->take_over, "take the lease \"world\" from its holder");
 }
@@ -118,6 +121,16 @@ void add_driving(CLI::App& app, Chosen& chosen) {
   sub->add_option("channels", claim->channels, "body names, \"world\", or full channels")->required();
   sub->add_option("--seconds", claim->seconds, "let go after so long")->check(CLI::NonNegativeNumber);
   sub->add_flag("--take-over", claim->take_over, "take them from their holder");
+}
+
+void add_model(CLI::App& app, Chosen& chosen) {
+  auto model = std::make_shared<ModelOptions>();
+  CLI::App* sub = add(app, chosen, "model", "The contact model in charge; with NAME, another, while the world runs",
+                      "  tactus model\n  tactus model st\n  tactus model peg --set peg.form=printed", run_model, model);
+  sub->add_option("name", model->name, "penalty, deepest, lcp, st, ap, lnc or peg");
+  sub->add_option("--set", model->set, "run-time parameter KEY=VALUE, may be repeated; set before the model takes over")
+      ->check(not_a_setting);
+  sub->add_flag("--take-over", model->take_over, "take the lease \"world\" from its holder");
 }
 
 void add_world(CLI::App& app, Chosen& chosen) {
@@ -284,6 +297,7 @@ int main(int argc, char** argv) {
   try {
     add_looking(app, chosen);
     add_driving(app, chosen);
+    add_model(app, chosen);
     add_world(app, chosen);
     add_play(app, chosen);
     add_recording(app, chosen);

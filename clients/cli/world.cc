@@ -1,4 +1,4 @@
-// `tactus step, pause, resume, reset, snapshot, restore`: each takes the lease "world" for its own length.
+// `tactus step, pause, resume, reset, snapshot, restore, model`: each takes the lease "world" for its own length.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -29,7 +29,8 @@ int done(const Common& common, const std::string& what, std::uint64_t tick, cons
   return 0;
 }
 
-client::Client open_world(const Common& common, const WorldOptions& options, const char* name) {
+template <typename Options>
+client::Client open_world(const Common& common, const Options& options, const char* name) {
   client::Client client(client_options(common, name));
   claim_world(client, options.take_over);
   return client;
@@ -90,6 +91,28 @@ int run_restore(const Common& common, const WorldOptions& options) {
   const v1::Statistics now = client.statistics();
   return done(common, "restored " + (options.file.empty() ? options.name : options.file), now.tick(),
               hex(now.state_hash()));
+}
+
+int run_model(const Common& common, const ModelOptions& options) {
+  const bool changes = !options.name.empty() || !options.set.empty();
+  client::Client client =
+      changes ? open_world(common, options, "model") : client::Client(client_options(common, "model"));
+  for (const std::string& setting : options.set) {
+    const auto equals = setting.find('=');
+    client.set_parameter(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  if (!options.name.empty()) client.set_model(options.name);
+  const v1::Statistics now = client.statistics();
+  if (common.json) {
+    Json json;
+    json.open('{').field("model", now.model()).field("tick", now.tick()).field("rate_hz", now.solver().rate_hz());
+    std::printf("%s\n", json.close('}').text().c_str());
+    return 0;
+  }
+  std::printf("model %s at tick %llu", now.model().c_str(), static_cast<unsigned long long>(now.tick()));
+  if (now.solver().rate_hz() > 0) std::printf(", solved %g times a second beside the beat", now.solver().rate_hz());
+  std::printf("\n");
+  return 0;
 }
 
 }  // namespace tactus::cli

@@ -37,6 +37,16 @@ def test_push_moves_the_body(tool, client):
     assert client.read()["block"].p_WB[0] > before + 0.01
 
 
+def test_model_switches_while_the_world_runs(tool):
+    for name, rate_hz in (("st", 100), ("penalty", 0)):
+        (said,) = objects(tool("model", name))
+        assert said["model"] == name and said["rate_hz"] == rate_hz
+    assert objects(tool("model"))[0]["model"] == "penalty"
+    tool("model", "no-such", code=1)
+    tool("model", "--set", "friction_directions=7", code=1)
+    tool("model", "peg", "--set", "peg.form=printed")
+
+
 def test_mistakes_have_exit_codes(server, run_program):
     path = require_program("tactus")
     host = f"127.0.0.1:{server.port}"
