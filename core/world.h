@@ -151,6 +151,8 @@ class World {
   // peg.angle_rad.
   // False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
+  // What parse_parameter takes for a key; empty: there is no such key.
+  static std::string expected_parameter(std::string_view key);
   // All keys with their present values, as parse_parameter reads them.
   static std::vector<std::pair<std::string, std::string>> list_parameters(const Parameters& parameters);
   void set_parameters(const Parameters& parameters) noexcept { parameters_ = parameters; }

@@ -66,28 +66,46 @@ bool parse_word(std::string_view value, const std::array<std::string_view, n>& w
 constexpr std::array<std::string_view, 3> kPegForms{"repaired", "printed", "unilateral"};
 constexpr std::array<std::string_view, 2> kEdgeTests{"gauss", "paper"};
 
+// Numbers: lo exclusive, hi inclusive.
 struct Range {
   std::string_view key;
-  double lo, hi;  // lo exclusive, hi inclusive
-  double* target;
+  double lo, hi;
+  double& (*target)(Parameters&);
 };
+constexpr std::array<Range, 10> kRanges{{
+    {"alpha", 0, 1e6, [](Parameters& p) -> double& { return p.gains.alpha; }},
+    {"beta", 0, 1e6, [](Parameters& p) -> double& { return p.gains.beta; }},
+    {"depth_scale_m", 0, 1, [](Parameters& p) -> double& { return p.gains.depth_scale; }},
+    {"explicit_alpha", 0, 4, [](Parameters& p) -> double& { return p.gains.explicit_alpha; }},
+    {"explicit_beta", 0, 2, [](Parameters& p) -> double& { return p.gains.explicit_beta; }},
+    {"contact_margin_m", 0, 0.1, [](Parameters& p) -> double& { return p.contact_margin; }},
+    {"lambda", 0, 0.999, [](Parameters& p) -> double& { return p.gains.lambda; }},
+    {"impact_epsilon_m_per_s", 0, 10, [](Parameters& p) -> double& { return p.impact_epsilon; }},
+    {"overlap_relax_time_s", 0, 10, [](Parameters& p) -> double& { return p.overlap_relax_time; }},
+    {"overlap_relax_speed_m_per_s", 0, 100, [](Parameters& p) -> double& { return p.overlap_relax_speed; }},
+}};
+
+// "a, b or c".
+template <std::size_t n>
+std::string join(const std::array<std::string_view, n>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i > 0) out += i + 1 < n ? ", " : " or ";
+    out += words[i];
+  }
+  return out;
+}
+
+std::string number(double x) {
+  std::array<char, 32> text{};
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), x);
+  return {text.data(), result.ptr};
+}
 
 }  // namespace
 
 bool World::parse_parameter(std::string_view key, std::string_view value, Parameters& out) {
   Parameters next = out;
-  const Range ranges[] = {
-      {"alpha", 0, 1e6, &next.gains.alpha},
-      {"beta", 0, 1e6, &next.gains.beta},
-      {"depth_scale_m", 0, 1, &next.gains.depth_scale},
-      {"explicit_alpha", 0, 4, &next.gains.explicit_alpha},
-      {"explicit_beta", 0, 2, &next.gains.explicit_beta},
-      {"contact_margin_m", 0, 0.1, &next.contact_margin},
-      {"lambda", 0, 0.999, &next.gains.lambda},
-      {"impact_epsilon_m_per_s", 0, 10, &next.impact_epsilon},
-      {"overlap_relax_time_s", 0, 10, &next.overlap_relax_time},
-      {"overlap_relax_speed_m_per_s", 0, 100, &next.overlap_relax_speed},
-  };
   bool ok = false;
   if (key == "gains") {
     ok = parse_gains(value, next.gains);
@@ -122,9 +140,10 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   } else if (key == "gravity_m_per_s2") {
     ok = parse_numbers(value, next.gravity_W.data(), 3) && next.gravity_W.norm() <= 1000;
   } else {
-    for (const Range& range : ranges) {
-      if (key == range.key)
-        ok = parse_numbers(value, range.target, 1) && *range.target > range.lo && *range.target <= range.hi;
+    for (const Range& range : kRanges) {
+      if (key != range.key) continue;
+      double& target = range.target(next);
+      ok = parse_numbers(value, &target, 1) && target > range.lo && target <= range.hi;
     }
   }
   // The stability bound of the explicit automatic law (papers/NOTES).
@@ -137,12 +156,31 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   return ok;
 }
 
+std::string World::expected_parameter(std::string_view key) {
+  if (key == "gains") return "auto, auto-explicit, paper, or kp,kv,ki with kp above 0 and the others at least 0";
+  if (key == "impacts") return join(kImpacts) + "; simultaneous beside restitution_law newton only";
+  if (key == "restitution_law") return join(kRestitutionLaws) + "; beside impacts simultaneous newton only";
+  if (key == "peg.form") return join(kPegForms);
+  if (key == "peg.edge_test") return join(kEdgeTests);
+  if (key == "peg.angle_rad") return "a number from 0 to 0.5";
+  if (key == "coherence") return join(kCoherences);
+  if (key == "lcp_friction") return join(kLcpFrictions) + "; coulomb not beside lcp_method qp";
+  if (key == "lcp_method") return join(kForceMethods) + "; qp not beside lcp_friction coulomb";
+  if (key == "lcp_drift") return join(kLcpDrifts);
+  if (key == "lcp_stepper") return join(kLcpSteppers);
+  if (key == "friction_directions") return "round, or an even number from 4 to " + std::to_string(kConeDirectionsMax);
+  if (key == "detection_distance_m") return "a number from 0 to 10";
+  if (key == "gravity_m_per_s2") return "x,y,z, at most 1000 together";
+  for (const Range& range : kRanges) {
+    if (key != range.key) continue;
+    const bool bound = key.starts_with("explicit_");
+    return "a number above " + number(range.lo) + " and at most " + number(range.hi) +
+           (bound ? ", explicit_alpha + 2 explicit_beta below 4" : "");
+  }
+  return {};
+}
+
 std::vector<std::pair<std::string, std::string>> World::list_parameters(const Parameters& p) {
-  const auto number = [](double x) {
-    std::array<char, 32> text{};
-    const auto result = std::to_chars(text.data(), text.data() + text.size(), x);
-    return std::string(text.data(), result.ptr);
-  };
   const Gains& g = p.gains;
   const std::string gains = g.law == GainLaw::automatic            ? "auto"
                             : g.law == GainLaw::automatic_explicit ? "auto-explicit"

@@ -273,11 +273,14 @@ void set_parameter(const Exchange& x, const v1::SetParameter& request) {
   SceneView& scene = x.hub().scene;
   const auto parameters = std::make_shared<Parameters>(scene.parameters);
   if (!World::parse_parameter(request.key(), request.value(), *parameters)) {
-    return x.error(
-        v1::ERROR_BAD_VALUE,
-        fmt::format(
-            "'{}' = '{}': unknown key or value out of range; SceneDescription.settings lists keys and present values",
-            request.key(), request.value()));
+    const std::string expected = World::expected_parameter(request.key());
+    if (!expected.empty())
+      return x.error(v1::ERROR_BAD_VALUE,
+                     fmt::format("{}: found '{}', expected {}", request.key(), request.value(), expected));
+    std::string keys;
+    for (const auto& [key, value] : World::list_parameters(*parameters)) keys += (keys.empty() ? "" : ", ") + key;
+    return x.error(v1::ERROR_BAD_VALUE,
+                   fmt::format("'{}': no such parameter; expected one of {}", request.key(), keys));
   }
   scene.parameters = *parameters;  // at once, so that two requests under way add up
   Command command = command_of(x, Command::Kind::set_parameters);

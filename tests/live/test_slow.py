@@ -388,3 +388,9 @@ def test_bad_wishes_are_refused(slow_server):
             with pytest.raises(tactus.TactusError):
                 client.set_shadow(model, rate)
         assert client.statistics().shadow.model == ""
+        for key, value, said in [("peg.angle_rad", "nan", "peg.angle_rad: found 'nan', expected a number from 0 to 0.5"),
+                                 ("friction_directions", "0", "an even number from 4 to 32"),
+                                 ("lcp_method", "qp", "qp not beside lcp_friction coulomb"),
+                                 ("mu", "1", "'mu': no such parameter; expected one of gains, ")]:  # fmt: skip
+            with pytest.raises(tactus.TactusError, match=said):
+                client.set_parameter(key, value)

@@ -388,6 +388,8 @@ TEST_CASE("time steppers: corners of the cone are even, 4 to 32, or the cone is 
     CHECK(!World::parse_parameter("friction_directions", bad, p));
     CHECK(p.friction_directions == 0);
   }
+  for (const auto& [key, value] : World::list_parameters(p)) CHECK(!World::expected_parameter(key).empty());
+  CHECK(World::expected_parameter("mu").empty());
   CHECK(World::parse_parameter("friction_directions", "8", p));
   CHECK(p.friction_directions == 8);
   for (const char* bad : {"-1", "nan", "11"}) CHECK(!World::parse_parameter("detection_distance_m", bad, p));
