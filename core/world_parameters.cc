@@ -3,7 +3,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <span>
 #include <string>
+#include <type_traits>
 
 #include "core/dynamics/state_bytes.h"
 #include "core/math/cone_problem.h"
@@ -26,26 +28,7 @@ bool parse_numbers(std::string_view text, double* out, std::size_t n) {
   return at == end;
 }
 
-bool parse_gains(std::string_view value, Gains& out) {
-  if (value == "auto") {
-    out.law = GainLaw::automatic;
-    return true;
-  }
-  if (value == "auto-explicit") {
-    out.law = GainLaw::automatic_explicit;
-    return true;
-  }
-  if (value == "paper") {
-    out.law = GainLaw::paper;
-    return true;
-  }
-  std::array<double, 3> k{};
-  if (!parse_numbers(value, k.data(), 3) || k[0] <= 0 || k[1] < 0 || k[2] < 0) return false;
-  out.law = GainLaw::explicit_gains;
-  out.kp = k[0], out.kv = k[1], out.ki = k[2];
-  return true;
-}
-
+// One of the words, in the order of the enumeration.
 constexpr std::array<std::string_view, 2> kCoherences{"off", "on"};
 constexpr std::array<std::string_view, 2> kImpacts{"sequential", "simultaneous"};
 constexpr std::array<std::string_view, 3> kRestitutionLaws{"newton", "poisson", "stronge"};
@@ -53,48 +36,8 @@ constexpr std::array<std::string_view, 3> kLcpFrictions{"coulomb", "lotstedt", "
 constexpr std::array<std::string_view, 3> kForceMethods{"auto", "pivoting", "qp"};
 constexpr std::array<std::string_view, 2> kLcpDrifts{"penalty", "off"};
 constexpr std::array<std::string_view, 2> kLcpSteppers{"fixed", "exact"};
-
-// One of the words, in the order of the enumeration.
-template <typename Enum, std::size_t n>
-bool parse_word(std::string_view value, const std::array<std::string_view, n>& words, Enum& out) {
-  const auto it = std::find(words.begin(), words.end(), value);
-  if (it == words.end()) return false;
-  out = static_cast<Enum>(it - words.begin());
-  return true;
-}
-
 constexpr std::array<std::string_view, 3> kPegForms{"repaired", "printed", "unilateral"};
 constexpr std::array<std::string_view, 2> kEdgeTests{"gauss", "paper"};
-
-// Numbers: lo exclusive, hi inclusive.
-struct Range {
-  std::string_view key;
-  double lo, hi;
-  double& (*target)(Parameters&);
-};
-constexpr std::array<Range, 10> kRanges{{
-    {"alpha", 0, 1e6, [](Parameters& p) -> double& { return p.gains.alpha; }},
-    {"beta", 0, 1e6, [](Parameters& p) -> double& { return p.gains.beta; }},
-    {"depth_scale_m", 0, 1, [](Parameters& p) -> double& { return p.gains.depth_scale; }},
-    {"explicit_alpha", 0, 4, [](Parameters& p) -> double& { return p.gains.explicit_alpha; }},
-    {"explicit_beta", 0, 2, [](Parameters& p) -> double& { return p.gains.explicit_beta; }},
-    {"contact_margin_m", 0, 0.1, [](Parameters& p) -> double& { return p.contact_margin; }},
-    {"lambda", 0, 0.999, [](Parameters& p) -> double& { return p.gains.lambda; }},
-    {"impact_epsilon_m_per_s", 0, 10, [](Parameters& p) -> double& { return p.impact_epsilon; }},
-    {"overlap_relax_time_s", 0, 10, [](Parameters& p) -> double& { return p.overlap_relax_time; }},
-    {"overlap_relax_speed_m_per_s", 0, 100, [](Parameters& p) -> double& { return p.overlap_relax_speed; }},
-}};
-
-// "a, b or c".
-template <std::size_t n>
-std::string join(const std::array<std::string_view, n>& words) {
-  std::string out;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i > 0) out += i + 1 < n ? ", " : " or ";
-    out += words[i];
-  }
-  return out;
-}
 
 std::string number(double x) {
   std::array<char, 32> text{};
@@ -102,50 +45,165 @@ std::string number(double x) {
   return {text.data(), result.ptr};
 }
 
+// What there is to know of a key. Words, or a number from `least` (`above`: not itself) to `most`, or neither.
+struct Setting {
+  std::string_view key;
+  bool (*parse)(std::string_view value, const Setting& setting, Parameters& out);
+  std::string (*print)(const Parameters& p);
+  std::string_view expected;  // where it is neither
+  std::string_view note;      // what else is expected
+  std::span<const std::string_view> words;
+  double least = 0, most = 0;
+  bool above = false;
+};
+
+template <const auto& kWords, auto kMember>
+constexpr Setting word(std::string_view key, std::string_view note = {}) {
+  return {key,
+          [](std::string_view value, const Setting& setting, Parameters& out) {
+            const auto it = std::find(setting.words.begin(), setting.words.end(), value);
+            if (it == setting.words.end()) return false;
+            out.*kMember = static_cast<std::remove_reference_t<decltype(out.*kMember)>>(it - setting.words.begin());
+            return true;
+          },
+          [](const Parameters& p) { return std::string(kWords[static_cast<std::size_t>(p.*kMember)]); },
+          {},
+          note,
+          kWords};
+}
+
+// Of the parameters themselves, or of their gains.
+template <auto kMember, typename AnyParameters>
+auto& number_of(AnyParameters& p) {
+  if constexpr (std::is_same_v<decltype(kMember), double Gains::*>)
+    return p.gains.*kMember;
+  else
+    return p.*kMember;
+}
+template <auto kMember>
+constexpr Setting at_least(double least, double most, std::string_view key, std::string_view note = {}) {
+  return {key,
+          [](std::string_view value, const Setting& setting, Parameters& out) {
+            double& x = number_of<kMember>(out);
+            return parse_numbers(value, &x, 1) && x <= setting.most &&
+                   (setting.above ? x > setting.least : x >= setting.least);
+          },
+          [](const Parameters& p) { return number(number_of<kMember>(p)); },
+          {},
+          note,
+          {},
+          least,
+          most};
+}
+template <auto kMember>
+constexpr Setting above(double least, double most, std::string_view key, std::string_view note = {}) {
+  Setting out = at_least<kMember>(least, most, key, note);
+  out.above = true;
+  return out;
+}
+
+bool parse_gains(std::string_view value, const Setting& /*setting*/, Parameters& out) {
+  Gains& g = out.gains;
+  if (value == "auto") {
+    g.law = GainLaw::automatic;
+    return true;
+  }
+  if (value == "auto-explicit") {
+    g.law = GainLaw::automatic_explicit;
+    return true;
+  }
+  if (value == "paper") {
+    g.law = GainLaw::paper;
+    return true;
+  }
+  std::array<double, 3> k{};
+  if (!parse_numbers(value, k.data(), 3) || k[0] <= 0 || k[1] < 0 || k[2] < 0) return false;
+  g.law = GainLaw::explicit_gains;
+  g.kp = k[0], g.kv = k[1], g.ki = k[2];
+  return true;
+}
+std::string print_gains(const Parameters& p) {
+  const Gains& g = p.gains;
+  return g.law == GainLaw::automatic            ? "auto"
+         : g.law == GainLaw::automatic_explicit ? "auto-explicit"
+         : g.law == GainLaw::paper              ? "paper"
+                                                : number(g.kp) + "," + number(g.kv) + "," + number(g.ki);
+}
+
+bool parse_gravity(std::string_view value, const Setting& setting, Parameters& out) {
+  return parse_numbers(value, out.gravity_W.data(), 3) && out.gravity_W.norm() <= setting.most;
+}
+std::string print_gravity(const Parameters& p) {
+  return number(p.gravity_W.x()) + "," + number(p.gravity_W.y()) + "," + number(p.gravity_W.z());
+}
+
+bool parse_directions(std::string_view value, const Setting& setting, Parameters& out) {
+  double n = 0;
+  const bool round = value == "round";
+  if (!round && !(parse_numbers(value, &n, 1) && n >= setting.least && n <= setting.most && std::fmod(n, 2) == 0))
+    return false;
+  out.friction_directions = static_cast<std::uint32_t>(n);
+  return true;
+}
+std::string print_directions(const Parameters& p) {
+  return p.friction_directions == 0 ? "round" : number(p.friction_directions);
+}
+
+constexpr std::string_view kExplicitNote = ", explicit_alpha + 2 explicit_beta below 4";
+// In the order that they are listed in, and read back in.
+const Setting kSettings[] = {
+    {"gains",
+     parse_gains,
+     print_gains,
+     "auto, auto-explicit, paper, or kp,kv,ki with kp above 0, the others not below",
+     {},
+     {}},
+    above<&Gains::alpha>(0, 1e6, "alpha"),
+    above<&Gains::beta>(0, 1e6, "beta"),
+    above<&Gains::depth_scale>(0, 1, "depth_scale_m"),
+    above<&Gains::explicit_alpha>(0, 4, "explicit_alpha", kExplicitNote),
+    above<&Gains::explicit_beta>(0, 2, "explicit_beta", kExplicitNote),
+    above<&Parameters::contact_margin>(0, 0.1, "contact_margin_m"),
+    above<&Gains::lambda>(0, 0.999, "lambda"),
+    {"gravity_m_per_s2", parse_gravity, print_gravity, "x,y,z, at most 1000 together", {}, {}, 0, 1000},
+    word<kImpacts, &Parameters::impacts>("impacts", "; simultaneous beside restitution_law newton only"),
+    word<kRestitutionLaws, &Parameters::restitution_law>("restitution_law",
+                                                         "; beside impacts simultaneous newton only"),
+    above<&Parameters::impact_epsilon>(0, 10, "impact_epsilon_m_per_s"),
+    above<&Parameters::overlap_relax_time>(0, 10, "overlap_relax_time_s"),
+    above<&Parameters::overlap_relax_speed>(0, 100, "overlap_relax_speed_m_per_s"),
+    {"friction_directions",
+     parse_directions,
+     print_directions,
+     "round, or an even number from 4 to 32",
+     {},
+     {},
+     4,
+     kConeDirectionsMax},
+    at_least<&Parameters::detection_distance>(0, 10, "detection_distance_m"),
+    word<kCoherences, &Parameters::coherence>("coherence"),
+    word<kLcpFrictions, &Parameters::lcp_friction>("lcp_friction", "; coulomb not beside lcp_method qp"),
+    word<kForceMethods, &Parameters::lcp_method>("lcp_method", "; qp not beside lcp_friction coulomb"),
+    word<kLcpDrifts, &Parameters::lcp_drift>("lcp_drift"),
+    word<kLcpSteppers, &Parameters::lcp_stepper>("lcp_stepper"),
+    word<kPegForms, &Parameters::peg_form>("peg.form"),
+    word<kEdgeTests, &Parameters::peg_edge_test>("peg.edge_test"),
+    at_least<&Parameters::peg_angle>(0, 0.5, "peg.angle_rad"),
+};
+static_assert(kConeDirectionsMax == 32);  // as friction_directions says
+
+const Setting* find_setting(std::string_view key) {
+  const auto* it =
+      std::find_if(std::begin(kSettings), std::end(kSettings), [key](const Setting& s) { return s.key == key; });
+  return it == std::end(kSettings) ? nullptr : it;
+}
+
 }  // namespace
 
 bool World::parse_parameter(std::string_view key, std::string_view value, Parameters& out) {
+  const Setting* setting = find_setting(key);
   Parameters next = out;
-  bool ok = false;
-  if (key == "gains") {
-    ok = parse_gains(value, next.gains);
-  } else if (key == "impacts") {
-    ok = parse_word(value, kImpacts, next.impacts);
-  } else if (key == "restitution_law") {
-    ok = parse_word(value, kRestitutionLaws, next.restitution_law);
-  } else if (key == "peg.form") {
-    ok = parse_word(value, kPegForms, next.peg_form);
-  } else if (key == "peg.edge_test") {
-    ok = parse_word(value, kEdgeTests, next.peg_edge_test);
-  } else if (key == "peg.angle_rad") {
-    ok = parse_numbers(value, &next.peg_angle, 1) && next.peg_angle >= 0 && next.peg_angle <= 0.5;
-  } else if (key == "coherence") {
-    ok = parse_word(value, kCoherences, next.coherence);
-  } else if (key == "lcp_friction") {
-    ok = parse_word(value, kLcpFrictions, next.lcp_friction);
-  } else if (key == "lcp_method") {
-    ok = parse_word(value, kForceMethods, next.lcp_method);
-  } else if (key == "lcp_drift") {
-    ok = parse_word(value, kLcpDrifts, next.lcp_drift);
-  } else if (key == "lcp_stepper") {
-    ok = parse_word(value, kLcpSteppers, next.lcp_stepper);
-  } else if (key == "friction_directions") {
-    double n = 0;
-    const bool round = value == "round";
-    ok = round || (parse_numbers(value, &n, 1) && n >= 4 && n <= kConeDirectionsMax && std::fmod(n, 2) == 0);
-    if (ok) next.friction_directions = static_cast<std::uint32_t>(n);
-  } else if (key == "detection_distance_m") {
-    ok = parse_numbers(value, &next.detection_distance, 1) && next.detection_distance >= 0 &&
-         next.detection_distance <= 10;
-  } else if (key == "gravity_m_per_s2") {
-    ok = parse_numbers(value, next.gravity_W.data(), 3) && next.gravity_W.norm() <= 1000;
-  } else {
-    for (const Range& range : kRanges) {
-      if (key != range.key) continue;
-      double& target = range.target(next);
-      ok = parse_numbers(value, &target, 1) && target > range.lo && target <= range.hi;
-    }
-  }
+  bool ok = setting != nullptr && setting->parse(value, *setting, next);
   // The stability bound of the explicit automatic law (papers/NOTES).
   ok = ok && next.gains.explicit_alpha + 2 * next.gains.explicit_beta < 4;
   // Simultaneous impacts know Newton's law only.
@@ -157,59 +215,23 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
 }
 
 std::string World::expected_parameter(std::string_view key) {
-  if (key == "gains") return "auto, auto-explicit, paper, or kp,kv,ki with kp above 0 and the others at least 0";
-  if (key == "impacts") return join(kImpacts) + "; simultaneous beside restitution_law newton only";
-  if (key == "restitution_law") return join(kRestitutionLaws) + "; beside impacts simultaneous newton only";
-  if (key == "peg.form") return join(kPegForms);
-  if (key == "peg.edge_test") return join(kEdgeTests);
-  if (key == "peg.angle_rad") return "a number from 0 to 0.5";
-  if (key == "coherence") return join(kCoherences);
-  if (key == "lcp_friction") return join(kLcpFrictions) + "; coulomb not beside lcp_method qp";
-  if (key == "lcp_method") return join(kForceMethods) + "; qp not beside lcp_friction coulomb";
-  if (key == "lcp_drift") return join(kLcpDrifts);
-  if (key == "lcp_stepper") return join(kLcpSteppers);
-  if (key == "friction_directions") return "round, or an even number from 4 to " + std::to_string(kConeDirectionsMax);
-  if (key == "detection_distance_m") return "a number from 0 to 10";
-  if (key == "gravity_m_per_s2") return "x,y,z, at most 1000 together";
-  for (const Range& range : kRanges) {
-    if (key != range.key) continue;
-    const bool bound = key.starts_with("explicit_");
-    return "a number above " + number(range.lo) + " and at most " + number(range.hi) +
-           (bound ? ", explicit_alpha + 2 explicit_beta below 4" : "");
+  const Setting* setting = find_setting(key);
+  if (setting == nullptr) return {};
+  std::string out(setting->expected);
+  for (std::size_t i = 0; i < setting->words.size(); ++i) {
+    if (i > 0) out += i + 1 < setting->words.size() ? ", " : " or ";
+    out += setting->words[i];
   }
-  return {};
+  if (out.empty())
+    out = (setting->above ? "a number above " : "a number from ") + number(setting->least) +
+          (setting->above ? " and at most " : " to ") + number(setting->most);
+  return out + std::string(setting->note);
 }
 
-std::vector<std::pair<std::string, std::string>> World::list_parameters(const Parameters& p) {
-  const Gains& g = p.gains;
-  const std::string gains = g.law == GainLaw::automatic            ? "auto"
-                            : g.law == GainLaw::automatic_explicit ? "auto-explicit"
-                            : g.law == GainLaw::paper              ? "paper"
-                                                      : number(g.kp) + "," + number(g.kv) + "," + number(g.ki);
-  return {{"gains", gains},
-          {"alpha", number(g.alpha)},
-          {"beta", number(g.beta)},
-          {"depth_scale_m", number(g.depth_scale)},
-          {"explicit_alpha", number(g.explicit_alpha)},
-          {"explicit_beta", number(g.explicit_beta)},
-          {"contact_margin_m", number(p.contact_margin)},
-          {"lambda", number(g.lambda)},
-          {"gravity_m_per_s2", number(p.gravity_W.x()) + "," + number(p.gravity_W.y()) + "," + number(p.gravity_W.z())},
-          {"impacts", std::string(kImpacts[static_cast<std::size_t>(p.impacts)])},
-          {"restitution_law", std::string(kRestitutionLaws[static_cast<std::size_t>(p.restitution_law)])},
-          {"impact_epsilon_m_per_s", number(p.impact_epsilon)},
-          {"overlap_relax_time_s", number(p.overlap_relax_time)},
-          {"overlap_relax_speed_m_per_s", number(p.overlap_relax_speed)},
-          {"friction_directions", p.friction_directions == 0 ? "round" : number(p.friction_directions)},
-          {"detection_distance_m", number(p.detection_distance)},
-          {"coherence", std::string(kCoherences[p.coherence ? 1 : 0])},
-          {"lcp_friction", std::string(kLcpFrictions[static_cast<std::size_t>(p.lcp_friction)])},
-          {"lcp_method", std::string(kForceMethods[static_cast<std::size_t>(p.lcp_method)])},
-          {"lcp_drift", std::string(kLcpDrifts[static_cast<std::size_t>(p.lcp_drift)])},
-          {"lcp_stepper", std::string(kLcpSteppers[static_cast<std::size_t>(p.lcp_stepper)])},
-          {"peg.form", std::string(kPegForms[static_cast<std::size_t>(p.peg_form)])},
-          {"peg.edge_test", std::string(kEdgeTests[static_cast<std::size_t>(p.peg_edge_test)])},
-          {"peg.angle_rad", number(p.peg_angle)}};
+std::vector<std::pair<std::string, std::string>> World::list_parameters(const Parameters& parameters) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Setting& setting : kSettings) out.emplace_back(setting.key, setting.print(parameters));
+  return out;
 }
 
 std::vector<std::uint8_t> World::serialise(const State& state) const {

@@ -7,7 +7,6 @@
 #include <asio/ip/address.hpp>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -193,7 +192,7 @@ std::string known_tables(const std::vector<Key>& keys) {
 
 // One table, and the tables in it.
 void read_table(const std::string& path, const std::string& table_name, const toml::table& table,
-                const std::vector<Key>& keys, std::map<std::string, std::string>& places) {
+                const std::vector<Key>& keys, net::ConfigPlaces& places) {
   for (const auto& [key, node] : table) {
     const std::string name = table_name + "." + std::string(key.str());
     if (const toml::table* inner = node.as_table(); inner != nullptr && !known_keys(keys, name).empty()) {
@@ -259,10 +258,7 @@ std::string describe_config(ServerConfig config) {
 }
 
 void finish_config(ServerConfig& c) {
-  const auto named = [&c](const std::string& key) {
-    const auto place = c.net.places.find(key);
-    return (place == c.net.places.end() ? "" : place->second) + key;
-  };
+  const auto named = [&c](const std::string& key) { return net::named(c.net.places, key); };
   if (!c.token_file.empty()) {
     std::ifstream file(c.token_file, std::ios::binary);
     TACTUS_REQUIRE(file.good(), c.token_file + ": cannot read the token file");

@@ -26,6 +26,14 @@ struct WebOptions {
   std::uint32_t stall_s = 10;                  // one that takes nothing of what waits for it for so long, too
 };
 
+// "FILE:LINE: " of each key that a config file sets.
+using ConfigPlaces = std::map<std::string, std::string>;
+// The key, and where it is set.
+inline std::string named(const ConfigPlaces& places, const std::string& key) {
+  const auto place = places.find(key);
+  return (place == places.end() ? "" : place->second) + key;
+}
+
 struct NetOptions {
   std::string listen = "127.0.0.1";
   std::uint16_t control_port = wire::kDefaultControlPort,
@@ -44,9 +52,9 @@ struct NetOptions {
   Limits limits;
   double rate_hz = 0;  // 0: each scene's own step
   ModelRates rates;
-  std::map<std::string, std::string> places;  // "FILE:LINE: ", of each key that a config file sets
-  std::string shadow_model;                   // empty: none
-  double shadow_rate_hz = 100;                // where the client names none
+  ConfigPlaces places;
+  std::string shadow_model;     // empty: none
+  double shadow_rate_hz = 100;  // where the client names none
   bool shadow_rate_chosen = false;
   std::uint32_t contacts = 2048;  // of a slow model's step that are published
   WebOptions web;

@@ -5,16 +5,6 @@
 
 namespace tactus::net {
 
-namespace {
-
-// The key, and where a config file sets it.
-std::string named(const std::map<std::string, std::string>& places, const std::string& key) {
-  const auto place = places.find(key);
-  return (place == places.end() ? "" : place->second) + key;
-}
-
-}  // namespace
-
 SolverOptions solver_options(const NetOptions& options) {
   SolverOptions out{options.rates,
                     {std::nullopt, options.shadow_rate_hz, options.shadow_rate_chosen},

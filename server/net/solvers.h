@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +23,7 @@ struct SolverOptions {
   ModelRates rates;
   ShadowWish shadow;
   std::uint32_t contacts = 2048;
-  std::map<std::string, std::string> places;  // NetOptions::places
+  ConfigPlaces places;
 };
 // Throws InputError for an unknown shadow model.
 SolverOptions solver_options(const NetOptions& options);
