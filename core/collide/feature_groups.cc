@@ -91,9 +91,7 @@ void FeaturePairs::close(bool needs_iota) noexcept {
   for (std::uint32_t k = 0; k < group.iota + group.kappa && rules_.unilateral; ++k) {
     contacts_[members_[group.first + k]].unilateral = true;
   }
-  if (rules_.unilateral) {
-    member_count_ = group.first;
-  } else if (group.iota > 0 || (!needs_iota && group.kappa > 0)) {
+  if (!rules_.unilateral && (group.iota > 0 || (!needs_iota && group.kappa > 0))) {
     ++group_count_;
   } else {
     member_count_ = group.first;

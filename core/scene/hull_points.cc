@@ -73,6 +73,7 @@ class HullGrower {
  private:
   bool build(const std::vector<std::uint32_t>& chosen, std::string& error) {
     std::vector<Vec3> some;
+    some.reserve(chosen.size());
     for (const std::uint32_t k : chosen) some.push_back(points_[k]);
     ConvexHull hull;
     if (!build_convex_hull(some, max_, hull, error)) return false;

@@ -175,7 +175,7 @@ const char* inertia_defect(const Mat3& I) noexcept {
   if (size <= 0) return "inertia is zero";
   if ((I - I.transpose()).cwiseAbs().maxCoeff() > kTolerance * size) return "inertia is not symmetric";
   const Eigen::SelfAdjointEigenSolver<Mat3> solver(0.5 * (I + I.transpose()), Eigen::EigenvaluesOnly);
-  const Vec3 moments = solver.eigenvalues();  // ascending
+  const Vec3& moments = solver.eigenvalues();  // ascending
   if (moments[0] <= 0) return "inertia is not positive definite";
   if (moments[2] > moments[0] + moments[1] + kTolerance * size) {
     return "a principal moment of inertia is larger than the sum of the other two";

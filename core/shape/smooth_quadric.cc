@@ -86,7 +86,7 @@ std::unique_ptr<SmoothSurface> make_quadric(const std::array<double, 10>& c, std
   A << c[0], 0.5 * c[3], 0.5 * c[4], 0.5 * c[3], c[1], 0.5 * c[5], 0.5 * c[4], 0.5 * c[5], c[2];
   const Vec3 b(c[6], c[7], c[8]);
   const Eigen::SelfAdjointEigenSolver<Mat3> eigen(A);
-  const Vec3 lambda = eigen.eigenvalues();
+  const Vec3& lambda = eigen.eigenvalues();
   const double zero = 1e-12 * lambda.cwiseAbs().maxCoeff();
   const auto positive = static_cast<int>((lambda.array() > zero).count());
   const auto negative = static_cast<int>((lambda.array() < -zero).count());

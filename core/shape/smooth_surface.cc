@@ -26,7 +26,7 @@ bool before(const SurfaceSeed& a, const SurfaceSeed& b) noexcept {
 class Cavity final : public SmoothSurface {
  public:
   explicit Cavity(std::unique_ptr<SmoothSurface> surface) : base_(std::move(surface)) {
-    for (SurfaceSeed seed : base_->seeds()) seeds_.push_back(turned(seed));
+    for (const SurfaceSeed& seed : base_->seeds()) seeds_.push_back(turned(seed));
   }
   [[nodiscard]] SmoothKind kind() const noexcept override { return base_->kind(); }
   [[nodiscard]] bool parametric() const noexcept override { return base_->parametric(); }

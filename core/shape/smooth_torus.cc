@@ -44,7 +44,7 @@ class Torus final : public ImplicitSurface {
   // Its centre line lies as much deeper in e as the tube is thick.
   [[nodiscard]] bool lies_in(const InnerForm& e, const SurfaceSeed& at,
                              SurfaceSeed& /*beyond*/) const noexcept override {
-    EllipsoidForm deeper = e;
+    EllipsoidForm deeper{e.A, e.m};
     CircleBound bound;
     return move_surface(deeper, at.p_S, tube_) &&
            bound_circles(deeper, touching_factor(deeper, at.p_S - tube_ * at.n_S), bound);
