@@ -45,7 +45,9 @@ Vec3 valley(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, co
   if (surface.parametric()) return p_W;
   ExtremalFeature on;
   on.set_surface(surface, X_WS.R, X_WS.p);
-  on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), 0});
+  ExtremalSide side;
+  side.p_S = X_WS.to_local(p_W), side.feature = 0;
+  on.place(side);
   for (int i = 0; i < 4; ++i) {
     on.evaluate();
     Vec3 t1, t2;
@@ -92,15 +94,15 @@ void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, co
   out.all_on_bottom = true;
   out.truncated = false;
   if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
-  ExtremalSide side_a{witness.point_a, witness.step_a, witness.feature_a},
-      side_b{witness.point_b, witness.step_b, witness.feature_b};
-  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, 1, side_a, side_b);
+  ExtremalSide side_a{witness.point_a, witness.step_a, witness.last_step_a, Vec3::Zero(), witness.feature_a},
+      side_b{witness.point_b, witness.step_b, witness.last_step_b, Vec3::Zero(), witness.feature_b};
+  look_ahead(side_a), look_ahead(side_b);
+  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
   out.witnesses.add(pair.warm);
   out.witnesses.fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
   out.witnesses.unknown += pair.known() ? 0 : 1;
-  const bool moved = pair.warm && side_a.feature == witness.feature_a && side_b.feature == witness.feature_b;
-  witness.step_a = moved ? Vec3(side_a.p_S - witness.point_a) : Vec3(Vec3::Zero());
-  witness.step_b = moved ? Vec3(side_b.p_S - witness.point_b) : Vec3(Vec3::Zero());
+  witness.step_a = side_a.step_S, witness.step_b = side_b.step_S;
+  witness.last_step_a = side_a.last_step_S, witness.last_step_b = side_b.last_step_S;
   witness.point_a = side_a.p_S, witness.point_b = side_b.p_S;
   witness.feature_a = side_a.feature, witness.feature_b = side_b.feature;
   witness.axis_A = X_WA.R.transpose() * pair.nhat_BA_W;

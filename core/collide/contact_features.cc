@@ -321,7 +321,7 @@ ContactJet contact_jet(const ContactFeatures& f, const Frame& X_WA, const RigidM
 
 ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A, const Shape& b, const Frame& X_WB,
                         const RigidMotion& B, ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
-  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, 0, side_a, side_b);
+  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
   ContactJet jet;
   jet.known = pair.known();
   if (!jet.known) return jet;

@@ -18,10 +18,10 @@ bool has_chart(const SmoothSurface& surface, std::int32_t chart) noexcept {
   return false;
 }
 
-// The remembered point, where its rate says that it is now. Anything that cannot be one is forgotten.
-ExtremalSide advanced(const Shape& shape, const ExtremalSide& side, double dt) noexcept {
+// The remembered point, as far ahead as it is said to be. Anything that cannot be one is forgotten.
+ExtremalSide advanced(const Shape& shape, const ExtremalSide& side) noexcept {
   ExtremalSide out = side;
-  out.p_S += dt * side.p_dot_S;
+  out.p_S += side.ahead_S;
   const bool surface = shape.kind == ShapeKind::smooth;
   const double most = surface ? 4 * (shape.smooth->radius() + std::sqrt(shape.smooth->centre().squaredNorm())) : 1e150;
   if (!(out.p_S.squaredNorm() < most * most) && !(surface && shape.smooth->parametric())) out.feature = -1;
@@ -33,20 +33,31 @@ ExtremalSide advanced(const Shape& shape, const ExtremalSide& side, double dt) n
   return out;
 }
 
+// Where it was before, and what it found now. steady: the same place, a little on.
+void remember_step(const ExtremalSide& before, bool steady, ExtremalSide& now) noexcept {
+  now.ahead_S.setZero();
+  now.last_step_S = steady ? before.step_S : Vec3(Vec3::Zero());
+  now.step_S = steady ? Vec3(now.p_S - before.p_S) : Vec3(Vec3::Zero());
+}
+
 // b smooth; a smooth and not convex only if b is not convex either, and a bowl only if b is one.
-ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt, ExtremalSide& side_a,
+ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
                   ExtremalSide& side_b) noexcept {
   const ExtremalSolid solid(a, X_WB.R.transpose() * X_WA.R, X_WB.R.transpose() * (X_WA.p - X_WB.p));
   ExtremalSearch search(solid, *b.smooth);
   ExtremalPair out;
-  out.warm = search.warm(advanced(a, side_a, dt), advanced(b, side_b, dt));
+  out.warm = search.warm(advanced(a, side_a), advanced(b, side_b));
   const bool solved = out.warm || search.cold();
   out.iterations = search.iterations();
   if (!solved) {
     side_a = side_b = ExtremalSide{};
     return out;
   }
+  const ExtremalSide before_a = side_a, before_b = side_b;
   search.remember(side_a, side_b);
+  const bool steady =
+      out.warm && !search.left_place() && side_a.feature == before_a.feature && side_b.feature == before_b.feature;
+  remember_step(before_a, steady, side_a), remember_step(before_b, steady, side_b);
   const ExtremalRoot& root = search.root();
   out.radius_a = solid.radius();
   out.nhat_BA_W = X_WB.R * root.n;
@@ -78,15 +89,15 @@ void turn_round(ExtremalPair& pair) noexcept {
 
 }  // namespace
 
-ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt,
-                             ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
+ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
+                             ExtremalSide& side_b) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
   TACTUS_ASSERT(smooth_a || smooth_b);
   const auto folded = [](const Shape& shape) { return shape.smooth->convex() ? 0 : (shape.smooth->cavity() ? 2 : 1); };
   if (smooth_b && !(smooth_a && folded(a) > folded(b))) {
-    return find(a, X_WA, b, X_WB, dt, side_a, side_b);
+    return find(a, X_WA, b, X_WB, side_a, side_b);
   }
-  ExtremalPair pair = find(b, X_WB, a, X_WA, dt, side_b, side_a);
+  ExtremalPair pair = find(b, X_WB, a, X_WA, side_b, side_a);
   turn_round(pair);
   return pair;
 }

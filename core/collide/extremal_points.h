@@ -27,10 +27,12 @@ enum class ExtremalStatus : std::uint8_t {
   unknown,          // not solved: neither apart nor overlapping can be claimed
 };
 
-// Where one side's extremal point lies: between steps the start of the next solution. In the shape's own frame.
+// Where one side's extremal point lies: between calls the start of the next solution. In the shape's own frame.
 struct ExtremalSide {
-  Vec3 p_S = Vec3::Zero();      // [m]; of a parametric surface: (u, v, 0)
-  Vec3 p_dot_S = Vec3::Zero();  // its rate within S (eq. 17, 60) [m/s]; of a parametric surface: of (u, v, 0)
+  Vec3 p_S = Vec3::Zero();  // [m]; of a parametric surface: (u, v, 0)
+  // What it moved by in the last call and in the one before; zero: not known, as after a change of feature or place.
+  Vec3 step_S = Vec3::Zero(), last_step_S = Vec3::Zero();
+  Vec3 ahead_S = Vec3::Zero();  // how far from p_S to begin: look_ahead(), remember_rates(); cleared by the call
   std::int32_t feature = -1;  // -1: nothing is known. Polyhedron: vertex i, then vertices + edge, then vertices + edges
                               // + face; cylinder: caps +z -z, rims +z -z, side; parametric surface: the chart; else 0
 };
@@ -69,16 +71,18 @@ struct ExtremalPair {
 inline constexpr double kLeastConditioning = 1e-7;
 
 // Extremal points of a smooth shape and a shape of any kind but mesh (either order; not two without a smooth one).
-// The sides are where to look first (feature -1: anywhere), advanced by dt [s] along their rates; on return they hold
-// the points found, with their rates cleared. A pair of convex shapes: the global least distance, or overlap where that
-// is small against both shapes (any start) or found from nothing. A surface that is not convex, searched for from its
-// seeds but where a plane or a ball proves the remembered place: apart, the least distance; overlapping, the
-// deepest of the places whose way out ends at a touch and is the shortest nearby, of those deeper than curvatures the
-// one with the shortest way out; if there is none, fallen_back: what separates the hulls. In a bowl: how near the
-// body's points come to the wall, or how far they reach beyond it. Two bowls, or a bowl and a half-space, are unknown.
-// Cost: warm about 1 us; from nothing 5 to 200, deep in a surface that is not convex up to 5 ms (splines: 30 ms).
-ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt,
-                             ExtremalSide& side_a, ExtremalSide& side_b) noexcept;
+// The sides are where to look first (feature -1: anywhere); on return they hold the points found. A pair of convex
+// shapes: the global least distance, or overlap where that is small against both shapes (any start) or found from
+// nothing. A surface that is not convex, searched for from its seeds but where a plane or a ball proves the remembered
+// place: apart, the least distance; overlapping, the deepest of the places whose way out ends at a touch and is the
+// shortest nearby, of those deeper than curvatures the one with the shortest way out; if there is none, fallen_back:
+// what separates the hulls. In a bowl: how near the body's points come to the wall, or how far they reach beyond it.
+// Two bowls, or a bowl and a half-space, are unknown. Cost: warm about 1 us; from nothing 5 to 200, deep in a surface
+// that is not convex up to 5 ms (splines: 30 ms).
+ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
+                             ExtremalSide& side_b) noexcept;
+// Calls at steps of one length: where the last points say that the next is, a parabola through three.
+void look_ahead(ExtremalSide& side) noexcept;
 
 // Of a body and a bowl: does it lie in the solid as a whole, beyond the wall? Then they count as not met
 // (config/README).
@@ -105,9 +109,10 @@ ExtremalRates extremal_rates(const ExtremalPair& pair, const RigidMotion& A, con
 // (49) + d |n'|^2, as in the notes: d'' = n . (Aa - Ab) + n' . (Va - Vb).
 SecondRate extremal_second_rate(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A,
                                 const RigidMotion& B) noexcept;
-// Writes the points' rates into the sides (eq. 17, 60), for the next call's dt.
-void remember_rates(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A, const RigidMotion& B,
-                    const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
-                    ExtremalSide& side_b) noexcept;
+// The same along the points' rates (eq. 17, 60) for a call dt [s] later; where the last steps, of that length too, are
+// known, along the cubic that goes on from them.
+void look_ahead(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A, const RigidMotion& B,
+                const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt, ExtremalSide& side_a,
+                ExtremalSide& side_b) noexcept;
 
 }  // namespace tactus

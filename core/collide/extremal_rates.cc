@@ -201,34 +201,54 @@ SecondRate extremal_second_rate(const ExtremalPair& pair, const ExtremalRates& r
 
 namespace {
 
+// Steps that differ by all of their length are a jolt's, or one of them is not known.
+bool steady(const Vec3& step, const Vec3& other) noexcept {
+  return (step - other).squaredNorm() < step.squaredNorm();
+}
+
 // The point's rate within the shape's frame; in the parameters of a parametric surface.
-void remember_side(const Shape& shape, const Frame& X_WS, const Vec3& p_dot_W, const Vec3& V_W,
-                   const ExtremalPair& pair, const ExtremalForm& form, ExtremalSide& side) {
+Vec3 own_rate(const Shape& shape, const Frame& X_WS, const Vec3& p_dot_W, const Vec3& V_W, const ExtremalPair& pair,
+              const ExtremalForm& form, const ExtremalSide& side) noexcept {
   const Vec3 own_W = p_dot_W - V_W;
   if (form.u1 != 0 || form.u2 != 0) {
     const double x = pair.t1_W.dot(own_W), y = pair.t2_W.dot(own_W);
-    side.p_dot_S << form.u1 * x + form.u2 * y, form.v1 * x + form.v2 * y, 0;
-    return;
+    return {form.u1 * x + form.u2 * y, form.v1 * x + form.v2 * y, 0};
   }
   const Vec3 p_dot_S = X_WS.R.transpose() * own_W;
-  side.p_dot_S = p_dot_S;
-  if (shape.kind != ShapeKind::smooth || !shape.smooth->parametric() || side.feature < 0) return;
+  if (shape.kind != ShapeKind::smooth || !shape.smooth->parametric() || side.feature < 0) return p_dot_S;
   const PatchJet jet = shape.smooth->patch({side.feature, side.p_S.head<2>()});
   const double uu = jet.Su.squaredNorm(), uv = jet.Su.dot(jet.Sv), vv = jet.Sv.squaredNorm();
   const double a = jet.Su.dot(p_dot_S), b = jet.Sv.dot(p_dot_S), det = uu * vv - uv * uv;
-  side.p_dot_S.setZero();
-  if (det > 0) side.p_dot_S << (vv * a - uv * b) / det, (uu * b - uv * a) / det, 0;
+  if (!(det > 0)) return Vec3::Zero();
+  return {(vv * a - uv * b) / det, (uu * b - uv * a) / det, 0};
+}
+
+// r: the rate times the step. The polynomial with that rate through this point, the last one and the one before.
+void look_along(const Vec3& r, ExtremalSide& side) noexcept {
+  const Vec3 &last = side.step_S, &before = side.last_step_S;
+  if (!steady(r, last)) {
+    side.ahead_S = r;
+  } else if (!steady(last, before)) {
+    side.ahead_S = 2 * r - last;
+  } else {
+    side.ahead_S = 3 * r - 2.5 * last + 0.5 * before;
+  }
 }
 
 }  // namespace
 
-void remember_rates(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A, const RigidMotion& B,
-                    const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
-                    ExtremalSide& side_b) noexcept {
-  remember_side(a, X_WA, rates.pa_dot_W + pair.radius_a * rates.nhat_dot_W, velocity_at(A, core_a(pair)), pair, pair.a,
-                side_a);
-  remember_side(b, X_WB, rates.pb_dot_W - pair.radius_b * rates.nhat_dot_W, velocity_at(B, core_b(pair)), pair, pair.b,
-                side_b);
+void look_ahead(ExtremalSide& side) noexcept {
+  side.ahead_S = side.step_S;
+  if (steady(side.step_S, side.last_step_S)) side.ahead_S += side.step_S - side.last_step_S;
+}
+
+void look_ahead(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A, const RigidMotion& B,
+                const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt, ExtremalSide& side_a,
+                ExtremalSide& side_b) noexcept {
+  const Vec3 pa_dot_W = rates.pa_dot_W + pair.radius_a * rates.nhat_dot_W,
+             pb_dot_W = rates.pb_dot_W - pair.radius_b * rates.nhat_dot_W;
+  look_along(dt * own_rate(a, X_WA, pa_dot_W, velocity_at(A, core_a(pair)), pair, pair.a, side_a), side_a);
+  look_along(dt * own_rate(b, X_WB, pb_dot_W, velocity_at(B, core_b(pair)), pair, pair.b, side_b), side_b);
 }
 
 }  // namespace tactus

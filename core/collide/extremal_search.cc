@@ -104,7 +104,6 @@ void ExtremalSearch::remember(ExtremalSide& side_a, ExtremalSide& side_b) const 
     side_a.p_S = a_.to_own(root_.pa);
     side_a.feature = feature_;
   }
-  side_a.p_dot_S.setZero(), side_b.p_dot_S.setZero();
 }
 
 // Both sides where they are farthest against n, then Newton.

@@ -17,6 +17,8 @@ class ExtremalSearch {
 
   [[nodiscard]] const ExtremalRoot& root() const noexcept { return root_; }
   [[nodiscard]] bool fallen_back() const noexcept { return fallen_back_; }
+  // warm() went on to another place than the remembered one.
+  [[nodiscard]] bool left_place() const noexcept { return left_place_; }
   [[nodiscard]] std::uint32_t iterations() const noexcept { return iterations_; }
   void remember(ExtremalSide& side_a, ExtremalSide& side_b) const noexcept;
 
@@ -81,7 +83,7 @@ class ExtremalSearch {
   ExtremalRoot root_;
   Vec3 nearest_ = Vec3::Zero();  // what foot() found
   bool corners_ = false;         // from corner to corner: in a convex hollow no edge or face is nearest
-  bool fallen_back_ = false;
+  bool fallen_back_ = false, left_place_ = false;
   std::uint32_t iterations_ = 0;
 };
 

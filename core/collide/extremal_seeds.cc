@@ -191,6 +191,7 @@ bool ExtremalSearch::sure_of_hollow() noexcept {
     if (sure_in_hollow(beyond)) return true;
     const double before = root_.d;
     if (!start_beyond(beyond) || !(root_.d < before)) return false;
+    left_place_ = true;
   }
   return false;
 }

@@ -45,6 +45,7 @@ Witness swapped(const Witness& witness, const Frame& X_WA, const Frame& X_WB) no
   out.feature_b = witness.feature_a;
   out.point_a = witness.point_b, out.point_b = witness.point_a;
   out.step_a = witness.step_b, out.step_b = witness.step_a;
+  out.last_step_a = witness.last_step_b, out.last_step_b = witness.last_step_a;
   return out;
 }
 

@@ -15,10 +15,11 @@ namespace tactus {
 struct Witness {
   Vec3 axis_A = Vec3::Zero();  // last separating or contact axis, from B towards A, in the frame of shape A; zero: none
   std::int32_t feature_a = -1, feature_b = -1;  // meaning is the pair function's own; polyhedra: narrow_witness.h
-  // Smooth pairs: extremal points on the two shapes, in their own frames, and what they moved by in the last call
-  // (ExtremalSide's p_S and p_dot_S); their features are feature_a, feature_b.
+  // Smooth pairs: extremal points on the two shapes, in their own frames, and what they moved by in the last call and
+  // in the one before (ExtremalSide); their features are feature_a, feature_b.
   Vec3 point_a = Vec3::Zero(), point_b = Vec3::Zero();
   Vec3 step_a = Vec3::Zero(), step_b = Vec3::Zero();
+  Vec3 last_step_a = Vec3::Zero(), last_step_b = Vec3::Zero();
 };
 
 // What became of witnesses (Baraff 1990, Table 1), of pairs whose contacts are searched for. A hit: the last tick's

@@ -38,7 +38,7 @@ bool is_bowl(const Shape& shape) noexcept {
 
 Separation Sweep::separation() noexcept {
   if (!searched_) return find_separation(a.shape, X_WA, b.shape, X_WB);
-  const ExtremalPair pair = extremal_points(a.shape, X_WA, b.shape, X_WB, 0, side_a_, side_b_);
+  const ExtremalPair pair = extremal_points(a.shape, X_WA, b.shape, X_WB, side_a_, side_b_);
   known = pair.known();
   Separation out;
   out.gap = out.apart = pair.d;

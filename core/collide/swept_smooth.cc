@@ -49,7 +49,7 @@ SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double s
     s.look();
     double gap = gap_of_balls(s);
     if (gap <= slack) {
-      const ExtremalPair pair = extremal_points(a.shape, s.X_WA, b.shape, s.X_WB, 0, side_a, side_b);
+      const ExtremalPair pair = extremal_points(a.shape, s.X_WA, b.shape, s.X_WB, side_a, side_b);
       if (!pair.known()) {
         ++out.unknown;
         if (s.t == 0) return out;

@@ -90,8 +90,8 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   out.smooth = m.count == 1 && (a.shape.kind == ShapeKind::smooth || b.shape.kind == ShapeKind::smooth);
   if (out.smooth) {
     // Where collision found them at this state.
-    out.side_a = {record.witness.point_a, Vec3::Zero(), record.witness.feature_a};
-    out.side_b = {record.witness.point_b, Vec3::Zero(), record.witness.feature_b};
+    out.side_a.p_S = record.witness.point_a, out.side_a.feature = record.witness.feature_a;
+    out.side_b.p_S = record.witness.point_b, out.side_b.feature = record.witness.feature_b;
   } else {
     out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
                                  m.nhat_BA_W, tick.contacts.points[point]);

@@ -79,15 +79,19 @@ void hash_key(const PairKey& key, Hasher& h) noexcept {
   if (key.patch != 0) h.word(key.patch);  // convex pairs hash as before there were patches
 }
 
+void hash(const Vec3& p, Hasher& h) noexcept {
+  h.number(p.x()), h.number(p.y()), h.number(p.z());
+}
+
 void hash_witness(const Witness& w, Hasher& h) noexcept {
-  for (int i = 0; i < 3; ++i) h.number(w.axis_A[i]);
+  hash(w.axis_A, h);
   h.word((static_cast<std::uint64_t>(static_cast<std::uint32_t>(w.feature_a)) << 32) |
          static_cast<std::uint32_t>(w.feature_b));
   // Where there are any: the others hash as before there were.
   if (w.point_a.isZero(0) && w.point_b.isZero(0) && w.step_a.isZero(0) && w.step_b.isZero(0)) return;
-  for (const Vec3* p : {&w.point_a, &w.point_b, &w.step_a, &w.step_b}) {
-    h.number(p->x()), h.number(p->y()), h.number(p->z());
-  }
+  for (const Vec3* p : {&w.point_a, &w.point_b, &w.step_a, &w.step_b}) hash(*p, h);
+  if (w.last_step_a.isZero(0) && w.last_step_b.isZero(0)) return;
+  hash(w.last_step_a, h), hash(w.last_step_b, h);
 }
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace tactus {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 0x54414354'53540008ULL;  // "TACTST", version 8
+constexpr std::uint64_t kLayout = 0x54414354'53540009ULL;  // "TACTST", version 9
 
 class Writer {
  public:
@@ -60,7 +60,8 @@ bool get_key(Reader& in, PairKey& key) {
 void put_witness(const Witness& witness, Writer& w) {
   for (int i = 0; i < 3; ++i) w.put(witness.axis_A[i]);
   w.put(witness.feature_a), w.put(witness.feature_b);
-  for (const Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b}) {
+  for (const Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b, &witness.last_step_a,
+                        &witness.last_step_b}) {
     for (int i = 0; i < 3; ++i) w.put((*p)[i]);
   }
 }
@@ -68,7 +69,8 @@ void put_witness(const Witness& witness, Writer& w) {
 void get_witness(Reader& in, Witness& witness) {
   for (int i = 0; i < 3; ++i) witness.axis_A[i] = in.number();
   witness.feature_a = in.get<std::int32_t>(), witness.feature_b = in.get<std::int32_t>();
-  for (Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b}) {
+  for (Vec3* p : {&witness.point_a, &witness.point_b, &witness.step_a, &witness.step_b, &witness.last_step_a,
+                  &witness.last_step_b}) {
     for (int i = 0; i < 3; ++i) (*p)[i] = in.number();
   }
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr int kExactDepth = 8, kBendDepth = 7;
 
-std::size_t bit(std::int32_t all_bits) noexcept {
+std::uint32_t bit(std::int32_t all_bits) noexcept {
   return static_cast<std::uint32_t>(all_bits) & 1;
 }
 
@@ -211,6 +211,27 @@ bool NormalCells::find_open(const FourForm& e, Open& out) const noexcept {
   }
   out.count = open;
   return true;
+}
+
+// As find_open() begins of the form mirrored: products are the same but for their signs.
+std::uint32_t NormalCells::octants_beyond(const FourForm& e) const noexcept {
+  using Floats = FourForm::Floats;
+  const Four& root = fours_[0];
+  const Floats x = FourForm::load(root.x.data()), y = FourForm::load(root.y.data()), z = FourForm::load(root.z.data());
+  const Floats xa = e.u00 * x, ya = e.u01 * y, za = e.u02 * z, yb = e.u11 * y, zb = e.u12 * z, zc = e.u22 * z;
+  std::uint32_t out = 0, octant = 0;
+  for (const float sz : {1.0F, -1.0F}) {
+    const Floats c = sz * zc - e.k2, cc = c * c;
+    for (const float sy : {1.0F, -1.0F}) {
+      const Floats b = sy * yb + sz * zb - e.k1, bb = b * b;
+      for (const float sx : {1.0F, -1.0F}) {
+        const Floats a = sx * xa + sy * ya + sz * za - e.k0;
+        const FourForm::Integers beyond = ~(a * a + bb + cc <= e.most);
+        out |= bit(beyond[0] | beyond[1] | beyond[2] | beyond[3]) << octant++;
+      }
+    }
+  }
+  return out;
 }
 
 bool NormalCells::others_hold(const InnerForm& e, const InnerForm& deeper, const Vec3& sign,

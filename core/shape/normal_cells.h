@@ -43,6 +43,8 @@ class NormalCells {
     std::size_t count = 0;
   };
   [[nodiscard]] bool find_open(const FourForm& e, Open& out) const noexcept;
+  // Of symmetric bodies: in which octants that may find any. Bit 1: x < 0, 2: y < 0, 4: z < 0, of their number.
+  [[nodiscard]] std::uint32_t octants_beyond(const FourForm& e) const noexcept;
   // Are they held otherwise: tips in e, or centres in other ellipsoids of deeper's kind? All mirrored by `sign`; false:
   // the first that is left is not.
   [[nodiscard]] bool others_hold(const InnerForm& e, const InnerForm& deeper, const Vec3& sign,

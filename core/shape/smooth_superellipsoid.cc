@@ -240,10 +240,12 @@ bool Superellipsoid::hull_lies_in(const InnerForm& e, const SurfaceSeed& at, con
   const WhiteForm white(deeper);
   if (!white.finite()) return false;
   const FourForm form(white, hull_.farthest());
+  const std::uint32_t beyond_any = hull_.octants_beyond(form);
   // That of p is the last.
   const int of_p = (at.p_S.x() < 0 ? 1 : 0) + (at.p_S.y() < 0 ? 2 : 0) + (at.p_S.z() < 0 ? 4 : 0);
   for (int i = 1; i <= 8; ++i) {
     const int octant = of_p ^ (i % 8);
+    if ((beyond_any >> octant & 1) == 0) continue;
     const Vec3 sign(octant % 2 == 0 ? 1 : -1, octant / 2 % 2 == 0 ? 1 : -1, octant / 4 == 0 ? 1 : -1);
     const bool same = (sign.cwiseProduct(at.p_S).array() >= 0).all();
     NormalCells::Open open;

@@ -135,13 +135,13 @@ std::optional<Jet> turning_pair(Random& random, double h, const Shape& shape_a, 
   Motion a = test::random_motion(random, 1, 10, 10), b = test::random_motion(random, 1, 10, 10);
   a.c0 = b.c0 + 2 * random.direction();
   ExtremalSide side_a, side_b;
-  const ExtremalPair apart = extremal_points(shape_a, a.at(0), shape_b, b.at(0), 0, side_a, side_b);
+  const ExtremalPair apart = extremal_points(shape_a, a.at(0), shape_b, b.at(0), side_a, side_b);
   if (!apart.has_rates()) return std::nullopt;
   a.c0 -= (apart.d - random.uniform(0, 2 * h)) * apart.nhat_BA_W;
   return if_it_touches(
       [=, keep_a = surface_a, keep_b = surface_b](double t) {
         ExtremalSide at_a, at_b;
-        const ExtremalPair pair = extremal_points(shape_a, a.at(t), shape_b, b.at(t), 0, at_a, at_b);
+        const ExtremalPair pair = extremal_points(shape_a, a.at(t), shape_b, b.at(t), at_a, at_b);
         if (!pair.has_rates()) return ChiJet{0, 0, 0, false};
         const RigidMotion A = a.rates(t), B = b.rates(t);
         const ExtremalRates rates = extremal_rates(pair, A, B);

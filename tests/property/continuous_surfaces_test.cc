@@ -251,7 +251,7 @@ TEST_CASE("continuous surfaces: the time of a touch of smooth shapes is the clos
       const SweptShape a = flying(ball, Mat3::Identity(), at.p_S + r * at.n_S, v, t), b = still(shape);
       ExtremalSide none_a, none_b;
       if (!surface->convex() &&
-          extremal_points(ball, a.at(t - 1e-3), shape, b.at(0), 0, none_a, none_b).d < 0.5e-3 * speed) {
+          extremal_points(ball, a.at(t - 1e-3), shape, b.at(0), none_a, none_b).d < 0.5e-3 * speed) {
         continue;
       }
       const SweptTouch found = first_touch(a, b, slack, 0.25 * size);

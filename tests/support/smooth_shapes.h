@@ -27,7 +27,7 @@ class OwnedShapes {
 
 inline ExtremalPair from_nothing(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB) {
   ExtremalSide side_a, side_b;
-  return extremal_points(a, X_WA, b, X_WB, 0, side_a, side_b);
+  return extremal_points(a, X_WA, b, X_WB, side_a, side_b);
 }
 
 }  // namespace tactus::test

@@ -89,7 +89,8 @@ struct InBowl {
 struct Followed {
   ExtremalSide side_a, side_b;
   ExtremalPair find(const Shape& a, const Frame& A, const Shape& b, const Frame& B) {
-    return extremal_points(a, A, b, B, 0, side_a, side_b);
+    look_ahead(side_a), look_ahead(side_b);
+    return extremal_points(a, A, b, B, side_a, side_b);
   }
 };
 

@@ -25,7 +25,7 @@ using test::Random;
 
 ExtremalPair cold(const Body& a, const Body& b) {
   ExtremalSide side_a, side_b;
-  return extremal_points(a.shape, a.X, b.shape, b.X, 0, side_a, side_b);
+  return extremal_points(a.shape, a.X, b.shape, b.X, side_a, side_b);
 }
 
 // What every solution must satisfy: eq. 9's conditions, said with supports. size: of the pair.

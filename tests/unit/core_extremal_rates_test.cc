@@ -1,6 +1,8 @@
 // How extremal points move: every rate against differences along random rigid motions with turning and acceleration,
 // d'' as a linear function of the accelerations.
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/collide/extremal_points.h"
 #include "tests/support/random.h"
@@ -49,14 +51,14 @@ struct Pair {
   ExtremalPair now;
   bool find() {
     const Body x = a.at(0), y = b.at(0);
-    now = extremal_points(x.shape, x.X, y.shape, y.X, 0, side_a, side_b);
+    now = extremal_points(x.shape, x.X, y.shape, y.X, side_a, side_b);
     return now.has_rates();
   }
   // From the solution at 0; sides are copied so that every time starts there.
   [[nodiscard]] ExtremalPair at(double t) const {
     ExtremalSide sa = side_a, sb = side_b;
     const Body x = a.at(t), y = b.at(t);
-    return extremal_points(x.shape, x.X, y.shape, y.X, 0, sa, sb);
+    return extremal_points(x.shape, x.X, y.shape, y.X, sa, sb);
   }
 };
 
@@ -72,7 +74,7 @@ bool steady(const Pair& pair, double h) {
   for (const int k : {-3, 3}) {
     ExtremalSide sa = pair.side_a, sb = pair.side_b;
     const Body x = pair.a.at(k * h), y = pair.b.at(k * h);
-    const ExtremalPair there = extremal_points(x.shape, x.X, y.shape, y.X, 0, sa, sb);
+    const ExtremalPair there = extremal_points(x.shape, x.X, y.shape, y.X, sa, sb);
     if (!there.has_rates() || !there.warm || sa.feature != pair.side_a.feature || sb.feature != pair.side_b.feature) {
       return false;
     }
@@ -133,7 +135,7 @@ void check_rates(const std::vector<Shape>& firsts, const std::vector<Shape>& sec
         if (second.kind != ShapeKind::half_space) {
           // To the wanted gap, or overlap, along the normal.
           ExtremalSide sa, sb;
-          const ExtremalPair apart = extremal_points(x.shape, x.X, y.shape, y.X, 0, sa, sb);
+          const ExtremalPair apart = extremal_points(x.shape, x.X, y.shape, y.X, sa, sb);
           if (!apart.known() || apart.d < 0.01) continue;
           y.X.p += (apart.d - gap) * apart.nhat_BA_W;
         }
@@ -194,6 +196,57 @@ TEST_CASE("extremal rates: d'' is linear in the accelerations, and does not depe
     moved.v_W += A.w_W.cross(arm);
     moved.a_W += A.alpha_W.cross(arm) + A.w_W.cross(A.w_W.cross(arm));
     CHECK_WITHIN((second(moved, B) - once) / (1 + std::abs(once)), 1e-12);
+  }
+}
+
+// How far from where look_ahead() expects it one side's point is at h, after `calls` calls that end at 0.
+double surprise(const Pair& pair, double h, int calls, bool with_rates) {
+  ExtremalSide sides[2];
+  ExtremalPair now;
+  const auto find_at = [&](double t) {
+    const Body x = pair.a.at(t), y = pair.b.at(t);
+    now = extremal_points(x.shape, x.X, y.shape, y.X, sides[0], sides[1]);
+  };
+  for (int i = calls - 1; i >= 0; --i) find_at(-i * h);
+  if (with_rates) {
+    const Body x = pair.a.at(0), y = pair.b.at(0);
+    const ExtremalRates rates = extremal_rates(now, pair.a.motion, pair.b.motion);
+    look_ahead(now, rates, pair.a.motion, pair.b.motion, x.shape, x.X, y.shape, y.X, h, sides[0], sides[1]);
+  } else {
+    look_ahead(sides[0]), look_ahead(sides[1]);
+  }
+  const Vec3 expected[2] = {sides[0].p_S + sides[0].ahead_S, sides[1].p_S + sides[1].ahead_S};
+  find_at(h);
+  return std::max((sides[0].p_S - expected[0]).norm(), (sides[1].p_S - expected[1]).norm());
+}
+
+TEST_CASE("extremal points are expected where a polynomial through the last ones says, with and without their rates") {
+  const Shapes shapes;
+  const std::vector<Shape> round{shapes.convex[0], shapes.convex[1], shapes.convex[2], shapes.convex[5]};
+  struct Order {
+    int calls;
+    bool with_rates;
+    int power;  // of the step, that the error grows with
+  };
+  // Eq. 17 and 60 alone; with the last step; with the last two. Without rates: the last place, a line, a parabola.
+  for (const Order order : {Order{1, true, 2}, Order{2, true, 3}, Order{3, true, 4}, Order{4, true, 4},
+                            Order{1, false, 1}, Order{2, false, 2}, Order{3, false, 3}, Order{4, false, 3}}) {
+    Random rng(26);
+    std::vector<double> powers;
+    for (int i = 0; i < 60; ++i) {
+      const Body x = smooth_pairs::placed(round[rng.below(4)], rng, 0),
+                 y = smooth_pairs::placed(round[rng.below(4)], rng, 1.2);
+      Pair pair{random_path(x, rng), random_path(y, rng), {}, {}, {}};
+      const double h = 4e-3;
+      if (!pair.find() || pair.now.d < 0.02 || pair.now.conditioning < 0.05 || !steady(pair, 2 * h)) continue;
+      const double wide = surprise(pair, h, order.calls, order.with_rates);
+      const double narrow = surprise(pair, 0.5 * h, order.calls, order.with_rates);
+      if (narrow > 1e-13) powers.push_back(std::log2(wide / narrow));
+    }
+    REQUIRE(powers.size() > 20);
+    std::nth_element(powers.begin(), powers.begin() + powers.size() / 2, powers.end());
+    INFO(order.calls << " calls, rates " << order.with_rates);
+    CHECK_WITHIN(powers[powers.size() / 2] - order.power, 0.2);
   }
 }
 

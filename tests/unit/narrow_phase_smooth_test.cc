@@ -154,7 +154,7 @@ TEST_CASE("smooth contacts: a ball in the hole and beside the ring of a torus, a
     const Body ball{make_sphere(radius), {R, R * c}}, hoop{make_smooth(torus.get()), {R, Vec3::Zero()}};
     ExtremalSide none_a, none_b;
     if (line > 0.06 && std::hypot(c.x(), c.y()) > 0.02) {
-      const ExtremalPair pair = extremal_points(ball.shape, ball.X, hoop.shape, hoop.X, 0, none_a, none_b);
+      const ExtremalPair pair = extremal_points(ball.shape, ball.X, hoop.shape, hoop.X, none_a, none_b);
       CHECK(pair.known());
       CHECK_WITHIN(pair.d - (line - 0.1 - radius), 1e-12);
     }
@@ -162,7 +162,7 @@ TEST_CASE("smooth contacts: a ball in the hole and beside the ring of a torus, a
     if (inside.norm() < 0.01) continue;
     const Body in_bowl{make_sphere(radius), {R, inside}}, dish{make_smooth(bowl.get()), {R, Vec3::Zero()}};
     none_a = none_b = {};
-    const ExtremalPair pair = extremal_points(in_bowl.shape, in_bowl.X, dish.shape, dish.X, 0, none_a, none_b);
+    const ExtremalPair pair = extremal_points(in_bowl.shape, in_bowl.X, dish.shape, dish.X, none_a, none_b);
     CHECK(pair.known());
     CHECK_WITHIN(pair.d - (0.5 - inside.norm() - radius), 1e-12);
     CHECK_WITHIN((pair.nhat_BA_W + inside.normalized()).norm(), 1e-9);
