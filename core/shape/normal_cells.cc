@@ -12,10 +12,6 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr int kExactDepth = 8, kBendDepth = 7;
 
-std::uint32_t bit(std::int32_t all_bits) noexcept {
-  return static_cast<std::uint32_t>(all_bits) & 1;
-}
-
 }  // namespace
 
 struct NormalCells::Builder {
@@ -189,24 +185,32 @@ NormalCells::NormalCells(const Body& body) : symmetric_(body.symmetric) {
     builder.fill(static_cast<std::int32_t>(i), builder.quarters(builder.halved(octants[i], radius_)), kDepth - 1);
 }
 
-// One level after the other, so that no cell waits for another, and without branches, which nobody could foresee.
+// One level after the other, so that no cell waits for another, and without branches, which nobody could foresee. Of a
+// level first all are asked: a list that grows between two questions, at a place which the last answer tells, would
+// make each wait for it.
 bool NormalCells::find_open(const FourForm& e, Open& out) const noexcept {
   std::array<std::int32_t, kMost + 4> fours;
-  std::size_t count = symmetric_ ? 1 : 8, open = 0;
-  for (std::size_t i = 0; i < count; ++i) fours[i] = static_cast<std::int32_t>(i);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Four& four = fours_[static_cast<std::size_t>(fours[i])];
-    if (count > kMost || open + 4 > kMost) return false;
-    const FourForm::Integers beyond = e.beyond(four.x.data(), four.y.data(), four.z.data());
-    const std::array<std::int32_t, 4>& within = four.within;
-    if ((within[0] | within[1] | within[2] | within[3]) >= 0) {
-      for (std::size_t k = 0; k < 4; ++k) fours[count] = within[k], count += bit(beyond[k]);
-      continue;
+  std::array<std::uint8_t, kMost + 4> beyond;
+  std::size_t last = symmetric_ ? 1 : 8, open = 0;
+  for (std::size_t i = 0; i < last; ++i) fours[i] = static_cast<std::int32_t>(i);
+  for (std::size_t first = 0; first < last;) {
+    for (std::size_t i = first; i < last; ++i) {
+      const Four& four = fours_[static_cast<std::size_t>(fours[i])];
+      beyond[i] = static_cast<std::uint8_t>(e.beyond(four.x.data(), four.y.data(), four.z.data()));
     }
-    for (std::size_t k = 0; k < 4; ++k) {
-      const std::size_t whole = within[k] < 0 ? 1 : 0, is = bit(beyond[k]);
-      fours[count] = within[k], out.cells[open] = ~within[k];
-      count += is & ~whole, open += is & whole;
+    std::size_t count = last;
+    for (std::size_t i = first; i < last; ++i) {
+      if (count > kMost) return false;
+      const std::array<std::int32_t, 4>& within = fours_[static_cast<std::size_t>(fours[i])].within;
+      for (std::size_t k = 0; k < 4; ++k) fours[count] = within[k], count += beyond[i] >> k & 1U;
+    }
+    if (open + count - last > kMost) return false;
+    first = last;
+    for (std::size_t i = first; i < count; ++i) {
+      const std::int32_t cell = fours[i];
+      fours[last] = cell, out.cells[open] = ~cell;
+      const std::size_t whole = cell < 0 ? 1 : 0;
+      last += 1 - whole, open += whole;
     }
   }
   out.count = open;
@@ -227,7 +231,7 @@ std::uint32_t NormalCells::octants_beyond(const FourForm& e) const noexcept {
       for (const float sx : {1.0F, -1.0F}) {
         const Floats a = sx * xa + sy * ya + sz * za - e.k0;
         const FourForm::Integers beyond = ~(a * a + bb + cc <= e.most);
-        out |= bit(beyond[0] | beyond[1] | beyond[2] | beyond[3]) << octant++;
+        out |= (FourForm::bits(beyond) != 0 ? 1U : 0U) << octant++;
       }
     }
   }

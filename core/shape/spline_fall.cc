@@ -1,5 +1,6 @@
 // Splines near a touch: does the body fall away from it within an ellipsoid?
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/shape/spline_pieces.h"
@@ -9,38 +10,48 @@ namespace tactus {
 
 namespace {
 
-// Powers of Bernstein's polynomials, about t.
-void powers(double t, double (&out)[4][4]) noexcept {
-  const double r = 1 - t;
-  const double rows[4][4] = {{r * r * r, 3 * t * r * r, 3 * t * t * r, t * t * t},
-                             {-3 * r * r, 3 * r * (r - 2 * t), 3 * t * (2 * r - t), 3 * t * t},
-                             {3 * r, 3 * (t - 2 * r), 3 * (r - 2 * t), 3 * t},
-                             {-1, 3, -3, 1}};
-  std::copy(&rows[0][0], &rows[0][0] + 16, &out[0][0]);
+// A polynomial of degree 3 in powers of what is left beyond t; `step` apart in memory.
+void shift(double* c, std::size_t step, double t) noexcept {
+  for (std::size_t lowest = 0; lowest < 3; ++lowest)
+    for (std::size_t k = 3; k-- > lowest;) c[k * step] += t * c[(k + 1) * step];
 }
-// A patch of these Bezier points about (u, v), in e's coordinates: d[m][n] is what s^m t^n is multiplied by.
-void expand(const double* patch_x, const double* patch_y, const double* patch_z, double u, double v, const WhiteForm& e,
-            Vec3 (&d)[4][4]) noexcept {
-  double in_u[4][4], in_v[4][4];
-  powers(u, in_u), powers(v, in_v);
-  double x[4][4] = {}, y[4][4] = {}, z[4][4] = {};
-  for (std::size_t a = 0; a < 4; ++a)
-    for (std::size_t m = 0; m < 4; ++m)
-      for (std::size_t b = 0; b < 4; ++b) {
-        x[m][b] += in_u[m][a] * patch_x[4 * a + b];
-        y[m][b] += in_u[m][a] * patch_y[4 * a + b];
-        z[m][b] += in_u[m][a] * patch_z[4 * a + b];
-      }
+
+// A patch in powers about (u, v), in e's coordinates: d[m][n] is what s^m t^n is multiplied by.
+void expand(std::array<double, 16> x, std::array<double, 16> y, std::array<double, 16> z, double u, double v,
+            const WhiteForm& e, Vec3 (&d)[4][4]) noexcept {
+  for (std::array<double, 16>* c : {&x, &y, &z}) {
+    for (std::size_t n = 0; n < 4; ++n) shift(c->data() + n, 4, u);
+    for (std::size_t m = 0; m < 4; ++m) shift(c->data() + 4 * m, 1, v);
+  }
   for (std::size_t m = 0; m < 4; ++m)
     for (std::size_t n = 0; n < 4; ++n) {
-      double px = 0, py = 0, pz = 0;
-      for (std::size_t b = 0; b < 4; ++b)
-        px += in_v[n][b] * x[m][b], py += in_v[n][b] * y[m][b], pz += in_v[n][b] * z[m][b];
+      const double px = x[4 * m + n], py = y[4 * m + n], pz = z[4 * m + n];
       d[m][n] = Vec3(e.u00 * px + e.u01 * py + e.u02 * pz, e.u11 * py + e.u12 * pz, e.u22 * pz);
     }
 }
 
+double length(const Vec3& q) noexcept {
+  return std::sqrt(q.squaredNorm());
+}
+// Not less, and quick.
+double about_length(const Vec3& q) noexcept {
+  return std::abs(q.x()) + std::abs(q.y()) + std::abs(q.z());
+}
+
 }  // namespace
+
+SplinePieces::Piece SplinePieces::as_powers(const Piece& bezier) noexcept {
+  Piece out = bezier;
+  const auto along = [](double* c, std::size_t step) {
+    const double b0 = c[0], b1 = c[step], b2 = c[2 * step], b3 = c[3 * step];
+    c[step] = 3 * (b1 - b0), c[2 * step] = 3 * (b2 - 2 * b1 + b0), c[3 * step] = b3 - 3 * b2 + 3 * b1 - b0;
+  };
+  for (std::array<double, 16>* c : {&out.x, &out.y, &out.z}) {
+    for (std::size_t n = 0; n < 4; ++n) along(c->data() + n, 4);
+    for (std::size_t m = 0; m < 4; ++m) along(c->data() + 4 * m, 1);
+  }
+  return out;
+}
 
 // The form of e about the touch in powers of the steps (s, t), a Taylor series that has an end: from the third degree
 // on its terms are less than those of the second, after t is seen from the ridge that runs through the touch. Beyond
@@ -53,9 +64,9 @@ bool SplinePieces::falls_about(const WhiteForm& e, const Vec2& uv, const Window&
   const double before_u = std::max(0.0, -window.lo.x() - u), behind_u = std::max(0.0, window.hi.x() + u - 1),
                before_v = std::max(0.0, -window.lo.y() - v), behind_v = std::max(0.0, window.hi.y() + v - 1);
   if (!(std::max({before_u, behind_u, before_v, behind_v}) <= 0.5 && h > 0 && k > 0)) return false;
-  const Piece& piece = patches_[static_cast<std::size_t>(i * nv + j)];
+  const Piece& piece = powers_[static_cast<std::size_t>(i * nv + j)];
   Vec3 d[4][4];
-  expand(piece.x.data(), piece.y.data(), piece.z.data(), u, v, e, d);
+  expand(piece.x, piece.y, piece.z, u, v, e, d);
   const Vec3 w = d[0][0] - Vec3(e.k0, e.k1, e.k2), &s1 = d[1][0], &t1 = d[0][1], &s2 = d[2][0], &st = d[1][1],
              &t2 = d[0][2], &s3 = d[3][0], &s2t = d[2][1], &st2 = d[1][2], &t3 = d[0][3];
   const double f20 = 2 * w.dot(s2) + s1.dot(s1), f11 = 2 * (w.dot(st) + s1.dot(t1)), f02 = 2 * w.dot(t2) + t1.dot(t1);
@@ -75,11 +86,11 @@ bool SplinePieces::falls_about(const WhiteForm& e, const Vec2& uv, const Window&
   const double k2 = k + std::abs(m) * h;
   // Of the fifth degree and more, by lengths.
   const double hh = h * h, kk = k * k;
-  const auto length = [](const Vec3& q) { return std::sqrt(q.squaredNorm()); };
   const double n1 = length(s1) * h + length(t1) * k, n2 = length(s2) * hh + length(st) * h * k + length(t2) * kk,
                n3 = length(s3) * hh * h + length(s2t) * hh * k + length(st2) * h * kk + length(t3) * kk * k,
-               n4 = length(d[3][1]) * hh * h * k + length(d[2][2]) * hh * kk + length(d[1][3]) * h * kk * k,
-               n5 = (length(d[3][2]) * h + length(d[2][3]) * k + length(d[3][3]) * h * k) * hh * kk;
+               n4 = about_length(d[3][1]) * hh * h * k + about_length(d[2][2]) * hh * kk +
+                    about_length(d[1][3]) * h * kk * k,
+               n5 = (about_length(d[3][2]) * h + about_length(d[2][3]) * k + about_length(d[3][3]) * h * k) * hh * kk;
   const double rest = 2 * n5 + 2 * n1 * (n4 + n5) + 2 * n2 * (n3 + n4 + n5) + (n3 + n4 + n5) * (n3 + n4 + n5);
   // In the neighbours, of a form that is at most a little above 1; extended beyond a patch, weights sum up to 1.1.
   const double stretch =

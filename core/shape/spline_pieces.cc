@@ -57,7 +57,7 @@ SplinePieces::SplinePieces(const std::vector<Vec3>& control, int nu, int nv) : n
   for (int i = 0; i < nu_; ++i)
     for (int j = 0; j < nv_; ++j) pieces_.push_back(piece_of(i, j, kParts));
   for (int i = 0; i < nu; ++i)
-    for (int j = 0; j < nv; ++j) patches_.push_back(piece_of(i, j, 1));
+    for (int j = 0; j < nv; ++j) patches_.push_back(piece_of(i, j, 1)), powers_.push_back(as_powers(patches_.back()));
   gather(0, nu_, 0, nv_);
   find_jumps(control, nu, nv);
   if (nu * nv <= kCoarse) hull_ = NormalCells(AsHull(*this));
@@ -414,9 +414,10 @@ bool SplinePieces::lie_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed
   const Vec2& uv = at.where.uv;
   Window window;
   const auto steps_to = [&](const NormalCells::Place& place) {
+    // Without branches: which way round is nearer is not to be foreseen.
     const auto away = [](double from, double to, double period) {
       const double d = to - from;
-      return d > 0.5 * period ? d - period : d < -0.5 * period ? d + period : d;
+      return d - (d > 0.5 * period ? period : 0.0) + (d < -0.5 * period ? period : 0.0);
     };
     return Vec2(away(uv.x(), place[0], nu_ / kParts), away(uv.y(), place[1], nv_ / kParts));
   };

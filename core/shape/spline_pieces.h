@@ -72,6 +72,7 @@ class SplinePieces {
   [[nodiscard]] bool falls_about(const WhiteForm& e, const Vec2& uv, const Window& window) const noexcept;
   [[nodiscard]] bool pieces_lie_in(const InnerForm& e, const WhiteForm& white, const Vec2& uv,
                                    const Window& window) const noexcept;
+  [[nodiscard]] static Piece as_powers(const Piece& bezier) noexcept;
   void gather(int i0, int i1, int j0, int j1);
   [[nodiscard]] Vec2 seen_from(std::int32_t piece, const Vec2& uv) const noexcept;
   [[nodiscard]] static bool inside(const Piece& piece, const WhiteForm& e) noexcept;
@@ -79,6 +80,7 @@ class SplinePieces {
 
   int nu_ = 0, nv_ = 0;  // pieces
   std::vector<Piece> pieces_, patches_;
+  std::vector<Piece> powers_;  // patches: what u^i v^j are multiplied by, u and v from 0 to 1
   std::vector<Group> groups_;
   double jump_u_ = 0, jump_v_ = 0;  // most of the third derivatives' between patches
   NormalCells hull_;

@@ -60,11 +60,19 @@ struct FourForm {
     out.u02 *= z, out.u12 *= z, out.u22 *= z;
     return out;
   }
-  // All bits of those that may be beyond.
-  [[nodiscard]] Integers beyond(const float* x, const float* y, const float* z) const noexcept {
+  // A bit for each that may be beyond.
+  [[nodiscard]] std::uint32_t beyond(const float* x, const float* y, const float* z) const noexcept {
     const Floats px = load(x), py = load(y), pz = load(z), a = u00 * px + u01 * py + u02 * pz - k0,
                  b = u11 * py + u12 * pz - k1, c = u22 * pz - k2;
-    return ~(a * a + b * b + c * c <= most);
+    return bits(~(a * a + b * b + c * c <= most));
+  }
+  // Of numbers that have all bits or none.
+  static std::uint32_t bits(const Integers& all) noexcept {
+#ifdef __SSE__
+    return static_cast<std::uint32_t>(__builtin_ia32_movmskps(reinterpret_cast<Floats>(all)));
+#else
+    return (all[0] & 1) | (all[1] & 2) | (all[2] & 4) | (all[3] & 8);
+#endif
   }
   static Floats four(double x) noexcept {
     const auto f = static_cast<float>(x);
