@@ -22,6 +22,7 @@ struct PowerSum {
   double share_s = 0, share_t = 0;  // s/N, t/N
 };
 
+constexpr double kClear = 1e-3;     // of its radius: a coordinate that may be divided by
 constexpr double kLeast = 1e-300;   // below it a coordinate's square is zero
 constexpr double kNothing = -1000;  // logarithm of a ratio to such a square: every power is zero
 
@@ -200,15 +201,21 @@ Vec3 Superellipsoid::support(const Vec3& d_S) const noexcept {
 // where they are larger than its own, from some part of p on, and elsewhere cells must lie in e.
 bool Superellipsoid::lies_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept {
   const Vec3& p = at.p_S;
-  const NestedSum sums = nested_sum(p.cwiseProduct(inverse_).cwiseAbs2(), second_, first_);
-  const Vec3 weights(sums.G.ds * sums.R.ds, sums.G.ds * sums.R.dt, sums.G.dt);
-  EllipsoidForm around;
-  around.A = inverse_.cwiseAbs2().cwiseProduct(weights).asDiagonal();
-  if (holds_ellipsoid(e, around, p)) return true;
   const double p1 = 2 * first_.k, p2 = 2 * second_.k, grows = std::max(p1, p2) - 2;
+  double sum = 1;  // of the powers of x and y
+  EllipsoidForm around;
+  if (p1 >= p2 && p.cwiseProduct(inverse_).cwiseAbs().minCoeff() > kClear) {
+    around.A = (at.n_S / p.dot(at.n_S)).cwiseQuotient(p).asDiagonal();  // W p is along the normal, p W p is 1
+  } else {
+    const NestedSum sums = nested_sum(p.cwiseProduct(inverse_).cwiseAbs2(), second_, first_);
+    const Vec3 weights(sums.G.ds * sums.R.ds, sums.G.ds * sums.R.dt, sums.G.dt);
+    around.A = inverse_.cwiseAbs2().cwiseProduct(weights).asDiagonal();
+    sum = sums.R.value;
+  }
+  if (holds_ellipsoid(e, around, p)) return true;
   if (!(grows > 0)) return false;
   // (x^p2 + y^p2)^(p1/p2), p1 < p2: its derivatives shrink with the sum, which is at most 1.
-  const double shrunk = p1 < p2 ? power(std::sqrt(sums.R.value), p2 - p1) : 1;
+  const double shrunk = p1 < p2 ? power(std::sqrt(sum), p2 - p1) : 1;
   const Vec3 outside = e.A * (p - e.m), inside = around.A * p;
   const double ratio = outside.dot(inside) / inside.squaredNorm(), side = (std::min(p1, p2) - 1) * shrunk;
   const Vec3 bend = ratio * Vec3(side, side, p1 - 1).cwiseProduct(around.A.diagonal());
