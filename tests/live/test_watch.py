@@ -137,7 +137,8 @@ def test_the_terminal_shows_the_essentials_with_live_bars(server, driver):
     assert len(lines) < 40, lines  # one block, not one below the other
     head = lines[0]
     assert f"model {driver.statistics().model}" in head and "world held by driver" in head, head
-    assert "running" in the(lines, "tick ") and "simulated" in the(lines, "tick ")
+    assert "simulated" in the(lines, "tick ")
+    assert any(state in the(lines, "tick ") for state in ("running", "late tick"))  # the last tick may have been late
     ticks = [int(re.search(r"^tick (\d+)", the(s, "tick "))[1]) for s in shown[1:]]
     assert ticks == sorted(ticks) and ticks[-1] > ticks[0] + 1000
     assert bar_of(the(lines, "real time")) > 0.5 and re.search(r"\d\.\d+ times", the(lines, "real time"))
