@@ -32,7 +32,7 @@ struct ExtremalSide {
   Vec3 p_S = Vec3::Zero();  // [m]; of a parametric surface: (u, v, 0)
   // What it moved by in the last call and in the one before; zero: not known, as after a change of feature or place.
   Vec3 step_S = Vec3::Zero(), last_step_S = Vec3::Zero();
-  Vec3 ahead_S = Vec3::Zero();  // how far from p_S to begin: look_ahead(), remember_rates(); cleared by the call
+  Vec3 ahead_S = Vec3::Zero();  // how far from p_S to begin: look_ahead() tells; cleared by the call
   std::int32_t feature = -1;  // -1: nothing is known. Polyhedron: vertex i, then vertices + edge, then vertices + edges
                               // + face; cylinder: caps +z -z, rims +z -z, side; parametric surface: the chart; else 0
 };
