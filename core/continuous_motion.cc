@@ -51,17 +51,22 @@ ContinuousMotion::ContinuousMotion(const Model& model) : motions_(model.bodies.s
     if (model.bodies[b].continuous && model.bodies[b].mode == BodyMode::free) bodies_.push_back(b);
   }
   meetings_.resize(bodies_.size());
+  start_.bodies.resize(model.bodies.size());
+  start_.X_WS.resize(model.shapes.size()), start_.boxes.resize(model.shapes.size());
   for (const ShapeInstance& s : model.shapes) {
     radii_.push_back(radius_about(s.shape, s.X_BcmS.inverse().p));
     thickness_.push_back(half_thickness(s.shape));
   }
 }
 
-void ContinuousMotion::find_motions(const Model& model, const Kinematics& start, double h,
-                                    const State& state) noexcept {
+void ContinuousMotion::begin(const Kinematics& start) noexcept {
+  start_.bodies = start.bodies, start_.X_WS = start.X_WS, start_.boxes = start.boxes;
+}
+
+void ContinuousMotion::find_motions(const Model& model, double h, const State& state) noexcept {
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     Motion& m = motions_[b];
-    const Frame& X0 = start.bodies[b].X_WBcm;
+    const Frame& X0 = start_.bodies[b].X_WBcm;
     m = {state.p_WBcm(b) - X0.p, Vec3::Zero(), 1, 0};
     m.turn_W = turn_between(X0.R, state.q_WB(b), h * state.w_WB(b));
     // What is not finite, finish() freezes.
@@ -73,15 +78,14 @@ void ContinuousMotion::find_motions(const Model& model, const Kinematics& start,
   }
 }
 
-SweptShape ContinuousMotion::swept(const Model& model, const Kinematics& start, std::uint32_t shape) const noexcept {
+SweptShape ContinuousMotion::swept(const Model& model, std::uint32_t shape) const noexcept {
   const ShapeInstance& s = model.shapes[shape];
   const Motion& m = motions_[s.body];
-  return {s.shape, start.X_WS[shape], start.bodies[s.body].X_WBcm.p, m.travel_W, m.turn_W, radii_[shape], m.stopped};
+  return {s.shape, start_.X_WS[shape], start_.bodies[s.body].X_WBcm.p, m.travel_W, m.turn_W, radii_[shape], m.stopped};
 }
 
 // By what they are, by balls about both ways, and only where the step moves them by enough to matter.
-bool ContinuousMotion::may_meet(const Model& model, const Kinematics& start, std::uint32_t a,
-                                std::uint32_t b) const noexcept {
+bool ContinuousMotion::may_meet(const Model& model, std::uint32_t a, std::uint32_t b) const noexcept {
   const ShapeInstance &x = model.shapes[a], &y = model.shapes[b];
   if (x.body == y.body || (x.group & y.mask) == 0 || (y.group & x.mask) == 0) return false;
   if (!is_swept_pair(x.shape, y.shape)) return false;
@@ -93,10 +97,10 @@ bool ContinuousMotion::may_meet(const Model& model, const Kinematics& start, std
   if (way <= kDeepest * std::min(thickness_[a], thickness_[b])) return false;
   if (y.shape.kind == ShapeKind::half_space) return true;
   // In a frame that travels with b: the segment of a's centre against b's box.
-  const Vec3 from = start.bodies[x.body].X_WBcm.p, to = from + travel;
-  Aabb box = start.boxes[b];
+  const Vec3 from = start_.bodies[x.body].X_WBcm.p, to = from + travel;
+  Aabb box = start_.boxes[b];
   if (!mb.turn_W.isZero(0)) {
-    const Vec3 c = start.bodies[y.body].X_WBcm.p;
+    const Vec3 c = start_.bodies[y.body].X_WBcm.p;
     box = {c.array() - radii_[b], c.array() + radii_[b]};
   }
   const double r = radii_[a];
@@ -113,16 +117,16 @@ SweptTouch ContinuousMotion::touch(const SweptShape& a, const SweptShape& b, dou
   return first_touch(a, b, slack, deepest, until);
 }
 
-ContinuousMotion::Meeting ContinuousMotion::first_meeting(const Model& model, const Kinematics& start, BodyIndex body,
+ContinuousMotion::Meeting ContinuousMotion::first_meeting(const Model& model, BodyIndex body,
                                                           std::uint32_t& unknown) noexcept {
   Meeting first;
   const Body& moving = model.bodies[body];
   for (std::uint32_t a = moving.first_shape; a < moving.first_shape + moving.shape_count; ++a) {
-    const SweptShape swept_a = swept(model, start, a);
+    const SweptShape swept_a = swept(model, a);
     for (std::uint32_t b = 0; b < model.shapes.size(); ++b) {
-      if (!may_meet(model, start, a, b)) continue;
+      if (!may_meet(model, a, b)) continue;
       const double size = std::min(thickness_[a], thickness_[b]);
-      const SweptTouch found = touch(swept_a, swept(model, start, b), size, first.t);
+      const SweptTouch found = touch(swept_a, swept(model, b), size, first.t);
       unknown += found.unknown;
       if (found.found && found.t < first.t) first = {found.t, model.shapes[b].body};
     }
@@ -131,16 +135,16 @@ ContinuousMotion::Meeting ContinuousMotion::first_meeting(const Model& model, co
 }
 
 // Where it stood at meeting.t, or as far from whom it met as then; and the energy that goes with that height.
-void ContinuousMotion::put_back(const Model& model, const Parameters& parameters, const Kinematics& start, double h,
-                                BodyIndex body, const Meeting& meeting, State& state) const noexcept {
+void ContinuousMotion::put_back(const Model& model, const Parameters& parameters, double h, BodyIndex body,
+                                const Meeting& meeting, State& state) const noexcept {
   const Motion& m = motions_[body];
   const Vec3 p_end = state.p_WBcm(body);
-  Vec3 p = start.bodies[body].X_WBcm.p + meeting.t * m.travel_W;
-  Quat q = rotate_by(meeting.t * m.turn_W, Quat(start.bodies[body].X_WBcm.R));
+  Vec3 p = start_.bodies[body].X_WBcm.p + meeting.t * m.travel_W;
+  Quat q = rotate_by(meeting.t * m.turn_W, Quat(start_.bodies[body].X_WBcm.R));
   const Motion& other = motions_[meeting.other];
   if (other.stopped > meeting.t && !model.bodies[meeting.other].continuous) {
     const double rest = other.stopped - meeting.t;
-    const Vec3 c = start.bodies[meeting.other].X_WBcm.p + meeting.t * other.travel_W;
+    const Vec3 c = start_.bodies[meeting.other].X_WBcm.p + meeting.t * other.travel_W;
     const Vec3 turn = rest * other.turn_W;
     p = c + rest * other.travel_W + rotate_by(turn, Quat::Identity()) * (p - c);
     q = rotate_by(turn, q);
@@ -158,20 +162,20 @@ void ContinuousMotion::put_back(const Model& model, const Parameters& parameters
   state.set_velocity(body, v + ((then < 0 ? -speed : speed) - fall) * down, state.w_WB(body));
 }
 
-ContinuousStops ContinuousMotion::stop(const Model& model, const Parameters& parameters, const Kinematics& start,
-                                       double h, State& state) noexcept {
-  find_motions(model, start, h, state);
+ContinuousStops ContinuousMotion::stop(const Model& model, const Parameters& parameters, double h,
+                                       State& state) noexcept {
+  find_motions(model, h, state);
   ContinuousStops out;
   for (; out.bodies < bodies_.size(); ++out.bodies) {
     std::size_t first = bodies_.size();
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       Meeting& next = meetings_[i];
-      next = motions_[bodies_[i]].stopped < 1 ? Meeting{} : first_meeting(model, start, bodies_[i], out.unknown);
+      next = motions_[bodies_[i]].stopped < 1 ? Meeting{} : first_meeting(model, bodies_[i], out.unknown);
       if (next.other != kNoBody && (first == bodies_.size() || next.t < meetings_[first].t)) first = i;
     }
     if (first == bodies_.size()) break;
     // The other, if it is continuous too, finds the same meeting in the next pass, with the one that stands by then.
-    put_back(model, parameters, start, h, bodies_[first], meetings_[first], state);
+    put_back(model, parameters, h, bodies_[first], meetings_[first], state);
     motions_[bodies_[first]].stopped = meetings_[first].t;
   }
   return out;

@@ -29,10 +29,11 @@ class ContinuousMotion {
  public:
   explicit ContinuousMotion(const Model& model);
   [[nodiscard]] static bool is_needed(const Model& model) noexcept;
-  // start: of the step's begin; state: of its end. O(continuous shapes * shapes) for the boxes, more for what is near.
+  // Of the step's begin, once positions, boxes and poses are known: the model may look again within the step.
+  void begin(const Kinematics& start) noexcept;
+  // state: of the step's end. O(continuous shapes * shapes) for the boxes, more for what is near.
   // Allocates nothing.
-  ContinuousStops stop(const Model& model, const Parameters& parameters, const Kinematics& start, double h,
-                       State& state) noexcept;
+  ContinuousStops stop(const Model& model, const Parameters& parameters, double h, State& state) noexcept;
 
  private:
   struct Motion {  // of a body over the step
@@ -44,15 +45,20 @@ class ContinuousMotion {
     double t = 1;
     BodyIndex other = kNoBody;
   };
-  void find_motions(const Model& model, const Kinematics& start, double h, const State& state) noexcept;
-  [[nodiscard]] SweptShape swept(const Model& model, const Kinematics& start, std::uint32_t shape) const noexcept;
-  [[nodiscard]] bool may_meet(const Model& model, const Kinematics& start, std::uint32_t a,
-                              std::uint32_t b) const noexcept;
+  void find_motions(const Model& model, double h, const State& state) noexcept;
+  [[nodiscard]] SweptShape swept(const Model& model, std::uint32_t shape) const noexcept;
+  [[nodiscard]] bool may_meet(const Model& model, std::uint32_t a, std::uint32_t b) const noexcept;
   SweptTouch touch(const SweptShape& a, const SweptShape& b, double size, double until) noexcept;
-  Meeting first_meeting(const Model& model, const Kinematics& start, BodyIndex body, std::uint32_t& unknown) noexcept;
-  void put_back(const Model& model, const Parameters& parameters, const Kinematics& start, double h, BodyIndex body,
-                const Meeting& meeting, State& state) const noexcept;
+  Meeting first_meeting(const Model& model, BodyIndex body, std::uint32_t& unknown) noexcept;
+  void put_back(const Model& model, const Parameters& parameters, double h, BodyIndex body, const Meeting& meeting,
+                State& state) const noexcept;
 
+  struct Start {  // of the step
+    std::vector<BodyKinematics> bodies;
+    std::vector<Frame> X_WS;
+    std::vector<Aabb> boxes;
+  };
+  Start start_;
   std::vector<BodyIndex> bodies_;  // continuous
   std::vector<Motion> motions_;    // per body
   std::vector<double> radii_;      // per shape, about its body's mass centre

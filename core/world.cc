@@ -184,6 +184,7 @@ StepReport World::step() noexcept {
   arena_.reset();
   StepReport found;
   look(found);
+  if (continuous_) continuous_->begin(kinematics_);
   // Models set the forces of the points that they use; the others carry nothing, whatever was there last tick.
   std::fill_n(contact_forces_.begin(), contacts_.point_count, SpatialForce{});
   std::fill(contact_wrenches_.begin(), contact_wrenches_.end(), SpatialForce{});
@@ -203,7 +204,7 @@ StepReport World::step() noexcept {
   report.depth_max = found.depth_max;
   report.witnesses = found.witnesses;
   if (continuous_) {
-    const ContinuousStops stops = continuous_->stop(*model_, parameters_, kinematics_, h(), state_);
+    const ContinuousStops stops = continuous_->stop(*model_, parameters_, h(), state_);
     report.continuous_stops = stops.bodies;
     report.continuous_unknown = stops.unknown;
   }

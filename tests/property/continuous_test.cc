@@ -36,12 +36,14 @@ std::vector<Shape> bullets() {
 }
 
 TEST_CASE("a bullet does not pass a thin pane, in any model") {
-  for (const ContactModelKind kind : test::kAllModels) {
+  for (const test::Stepping stepping : test::kAllSteppings) {
+    const ContactModelKind kind = stepping.kind;
     if (!World::has_model(kind)) continue;
-    CAPTURE(std::string(to_string(kind)));
+    CAPTURE(stepping.name());
     for (const Shape& shape : bullets()) {
       CAPTURE(std::string(to_string(shape.kind)));
       Range range(kind, shape, true, BodyMode::fixed);
+      stepping.set(*range.scene.model);
       World world = range.scene.world();
       double farthest = -1;
       for (int i = 0; i < 50; ++i) {
@@ -66,10 +68,12 @@ TEST_CASE("without the option it does: the scene tests something") {
 }
 
 TEST_CASE("a free pane takes the bullet's momentum: v = m V / (m + M) when it sticks; energy never grows") {
-  for (const ContactModelKind kind : test::kAllModels) {
+  for (const test::Stepping stepping : test::kAllSteppings) {
+    const ContactModelKind kind = stepping.kind;
     if (!World::has_model(kind)) continue;
-    CAPTURE(std::string(to_string(kind)));
+    CAPTURE(stepping.name());
     Range range(kind, make_sphere(0.005), true, BodyMode::free);
+    stepping.set(*range.scene.model);
     range.scene.set_gravity(Vec3::Zero());
     // Central, so that the pane does not turn.
     range.scene.model->X_WB0[range.bullet].p = Vec3(-1.07, 0, 0);
@@ -175,15 +179,16 @@ TEST_CASE("a thin rod that turns fast does not jump a post") {
 
 TEST_CASE("a thin rod that spins at a post loses energy only, with the option and without, in every model but one") {
   // `deepest` is explicit: with the option its spring may act again from the pose that was put back (core/README.md).
-  for (const ContactModelKind kind : test::kAllModels) {
+  for (const test::Stepping stepping : test::kAllSteppings) {
+    const ContactModelKind kind = stepping.kind;
     if (!World::has_model(kind) || kind == ContactModelKind::deepest) continue;
     for (int i = 0; i < 16; ++i) {
       const bool continuous = (i & 1) != 0, box = (i & 2) != 0, fast = (i & 4) != 0;
-      CAPTURE(std::string(to_string(kind)));
+      CAPTURE(stepping.name());
       CAPTURE(i);
       Scene scene((i & 8) != 0 ? 0.5 : 0, 0);
       scene.set_gravity(Vec3::Zero());
-      scene.model->contact_model = kind;
+      stepping.set(*scene.model);
       scene.add(make_cylinder(0.002, 0.5), 1, test::at(0.1, 0.05, 0), {}, 0, BodyMode::fixed);
       const Shape shape = box ? make_box(Vec3(0.0025, 0.0025, 0.5)) : make_capsule(0.0025, 0.5);
       const BodyIndex rod = scene.add(shape, 0.1, {test::turned(Vec3::UnitY(), M_PI / 2), Vec3::Zero()},
