@@ -140,7 +140,12 @@ void ExactStepper::merge_pieces() noexcept {
 
 // Which contacts carry force in this piece, and which of them slide.
 void ExactStepper::classify() noexcept {
-  forces_.keep([&](const FollowedContact& c) { return rate_of(c, forces_) <= kStay; });
+  forces_.keep([&](const FollowedContact& c) {
+    if (rate_of(c, forces_) <= kStay) return true;
+    // It opens, but what it overlaps by now is no collision.
+    hidden_[hidden_count_++] = {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d)};
+    return false;
+  });
   for (FollowedContact& c : forces_.contacts()) {
     const Vec3 slip = slip_of(c, forces_);
     const double speed = slip.norm();
