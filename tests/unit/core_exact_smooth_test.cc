@@ -146,6 +146,31 @@ double upright(const World& world) {  // cos of the angle between its long axis 
   return std::abs((world.state().q_WB(1) * Vec3::UnitZ()).z());
 }
 
+TEST_CASE(
+    "exact, smooth: a superellipsoid that falls and rolls over its flat poles does not sink, and gains no energy") {
+  for (const double exponent : {0.5, 0.7}) {
+    CAPTURE(exponent);
+    Smooth smooth;
+    Scene scene(0.3, 0.2);
+    scene.add_floor();
+    const Quat tilted = Quat(Eigen::AngleAxisd(0.2, Vec3::UnitY()) * Eigen::AngleAxisd(0.3, Vec3::UnitX()));
+    scene.add(smooth.shape(make_superellipsoid(Vec3::Constant(0.1), exponent, exponent)), 1, {tilted, Vec3(0, 0, 0.3)});
+    World world = exact_world(std::move(scene), 1e-3);
+    const double start = test::total_energy(world);
+    double deepest = 0, most = 0;
+    std::uint32_t unresolved = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const StepReport report = world.step();
+      unresolved += report.exact.unresolved;
+      deepest = std::max(deepest, report.depth_max);
+      most = std::max(most, test::total_energy(world));
+    }
+    CHECK(unresolved == 0);
+    CHECK(deepest < 1e-6);
+    CHECK(most <= start + 1e-6);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("exact, smooth: an egg that spins fast rises with friction, and only nutates without") {
