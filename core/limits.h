@@ -13,7 +13,8 @@ struct Limits {
   std::uint32_t points_per_pair = 16;  // contact points kept per pair, 4..64; deepest first, then the widest polygon
   std::uint32_t raw_points_per_pair =
       512;  // overlap points looked at per pair before the bottom is taken; >= any hull's vertices
-  std::uint32_t patches_per_pair = 4;  // places where one pair with a mesh may touch, 1..8; each takes one of `pairs`
+  std::uint32_t patches_per_pair =
+      4;  // places where one pair with a mesh or a hollow surface may touch, 1..8; each takes one of `pairs`
   std::uint32_t mesh_points_per_pair = 8192;  // as raw_points_per_pair, for pairs with a mesh; >= 64
   std::uint32_t hull_vertices = 256;          // vertices of one convex polyhedron
   std::uint32_t robot_contacts = 512;         // manifolds with a link of a robot that carry force in a tick

@@ -8,12 +8,14 @@
 #include "core/collide/broad_phase.h"
 #include "core/collide/collide_ahead.h"
 #include "core/collide/collide_mesh.h"
+#include "core/collide/collide_places.h"
 #include "core/collide/passes_by.h"
 #include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
 #include "core/continuous_motion.h"
 #include "core/dynamics/integrator.h"
 #include "core/dynamics/robot_sweep.h"
+#include "core/shape/smooth_surface.h"
 #include "core/shape/triangle_mesh.h"
 
 namespace tactus {
@@ -126,14 +128,19 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   chosen_.resize(most_points(*model_, limits));
   pair_scratch_.resize(limits.pairs);
   reach_.resize(model_->shapes.size());
-  if (has_meshes(*model_)) {
+  has_patches_ = std::any_of(model_->shapes.begin(), model_->shapes.end(), [](const ShapeInstance& s) {
+    return s.shape.kind == ShapeKind::mesh || (s.shape.kind == ShapeKind::smooth && !s.shape.smooth->convex());
+  });
+  if (has_patches_) {
     TACTUS_ASSERT(limits.patches_per_pair >= 1 && limits.patches_per_pair <= kMaxMeshPatches);
+    patch_keys_.resize(limits.pairs);
+  }
+  if (has_meshes(*model_)) {
     TACTUS_ASSERT(limits.mesh_points_per_pair >= 64);
     for (const ShapeInstance& s : model_->shapes) {
       TACTUS_ASSERT(s.shape.kind != ShapeKind::mesh || (s.shape.mesh->tree && s.shape.mesh->field));
     }
     mesh_scratch_ = std::make_unique<MeshScratch>(limits.mesh_points_per_pair);
-    patch_keys_.resize(limits.pairs);
   }
   if (ContinuousMotion::is_needed(*model_)) continuous_ = std::make_unique<ContinuousMotion>(*model_);
   contacts_.manifolds = manifolds_.data();
@@ -260,7 +267,7 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
   if (!parameters_.coherence) forget_witnesses();
   std::span<const PairKey> keys = broad_phase_->find_pairs(kinematics_.boxes, kinematics_.X_WS, state_.pairs);
   report.pairs_dropped = broad_phase_->dropped();
-  if (mesh_scratch_) keys = add_patches(keys, report);
+  if (has_patches_) keys = add_patches(keys, report);
   // A stepper that looks several times a step sees pairs go and come again.
   const bool keep_left = parameters_.coherence && contact_model_->finds_again(*model_, parameters_);
   state_.pairs.match(keys, pair_scratch_.data(), keep_left);
@@ -272,12 +279,8 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     const std::uint32_t a = keys[i].shape_a, b = keys[i].shape_b;
     const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
     const Frame &X_WA = kinematics_.X_WS[a], &X_WB = kinematics_.X_WS[b];
-    if (is_mesh_pair(shape_a, shape_b)) {
-      MeshContacts found;
-      collide_mesh(shape_a, X_WA, shape_b, X_WB, ahead ? reach_[a] + reach_[b] : margin, &state_.pairs[i],
-                   limits_.patches_per_pair, *mesh_scratch_, found);
-      report.points_dropped += found.dropped;
-      for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(i + k, found.patch[k], report);
+    if (has_patches_ && touches_in_patches(keys[i])) {
+      is_mesh_pair(shape_a, shape_b) ? collide_mesh_pair(i, margin, report) : collide_smooth_pair(i, margin, report);
       i += limits_.patches_per_pair - 1;
       continue;
     }
@@ -290,9 +293,6 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
     if (ahead) {
       collide_ahead(shape_a, X_WA, shape_b, X_WB, reach_[a] + reach_[b], record.witness, buffer);
-      const auto swept = [&](std::uint32_t s) { return as_it_moves(*model_, kinematics_, state_, s, reach_[s], h()); };
-      const bool smooth = shape_a.kind == ShapeKind::smooth || shape_b.kind == ShapeKind::smooth;
-      if (smooth && passes_by(swept(a), swept(b), buffer.points, buffer.count)) buffer.count = 0;
     } else {
       collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
     }
@@ -305,12 +305,48 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
   state_.witnesses += asked;
 }
 
-// A pair with a mesh gets one key for each of its patches; what does not fit is counted.
+void World::collide_mesh_pair(std::uint32_t pair, double margin, StepReport& report) noexcept {
+  const std::uint32_t a = state_.pairs[pair].key.shape_a, b = state_.pairs[pair].key.shape_b;
+  MeshContacts found;
+  collide_mesh(model_->shapes[a].shape, kinematics_.X_WS[a], model_->shapes[b].shape, kinematics_.X_WS[b],
+               contact_model_->looks_ahead() ? reach_[a] + reach_[b] : margin, &state_.pairs[pair],
+               limits_.patches_per_pair, *mesh_scratch_, found);
+  report.points_dropped += found.dropped;
+  for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(pair + k, found.patch[k], report);
+}
+
+// Of a surface that is not convex: each place by itself.
+void World::collide_smooth_pair(std::uint32_t pair, double margin, StepReport& report) noexcept {
+  const std::uint32_t a = state_.pairs[pair].key.shape_a, b = state_.pairs[pair].key.shape_b;
+  const std::uint32_t places = limits_.patches_per_pair, points = limits_.raw_points_per_pair / places;
+  PlaceContacts found;
+  for (std::uint32_t k = 0; k < places; ++k) found.place[k] = {raw_points_.data() + std::size_t{k} * points, points};
+  const bool ahead = contact_model_->looks_ahead();
+  const double reach = ahead ? reach_[a] + reach_[b] : 0.0;
+  collide_places(model_->shapes[a].shape, kinematics_.X_WS[a], model_->shapes[b].shape, kinematics_.X_WS[b], reach,
+                 margin, &state_.pairs[pair], places, found);
+  const auto swept = [&](std::uint32_t s) { return as_it_moves(*model_, kinematics_, state_, s, reach_[s], h()); };
+  for (std::uint32_t k = 0; k < places; ++k) {
+    ContactBuffer& place = found.place[k];
+    if (ahead && passes_by(swept(a), swept(b), place.points, place.count)) place.count = 0;
+    state_.pairs[pair + k].met = 1;
+    report.witnesses += place.witnesses;
+    state_.witnesses += place.witnesses;
+    add_manifold(pair + k, place, report);
+  }
+}
+
+// May the pair touch in several places, each with a record of its own?
+bool World::touches_in_patches(const PairKey& key) const noexcept {
+  const Shape &a = model_->shapes[key.shape_a].shape, &b = model_->shapes[key.shape_b].shape;
+  return is_mesh_pair(a, b) || has_places(a, b);
+}
+
+// A pair that may touch in several places gets one key for each of them; what does not fit is counted.
 std::span<const PairKey> World::add_patches(std::span<const PairKey> keys, StepReport& report) noexcept {
   std::uint32_t count = 0;
   for (const PairKey& key : keys) {
-    const bool mesh = is_mesh_pair(model_->shapes[key.shape_a].shape, model_->shapes[key.shape_b].shape);
-    const std::uint32_t patches = mesh ? limits_.patches_per_pair : 1;
+    const std::uint32_t patches = touches_in_patches(key) ? limits_.patches_per_pair : 1;
     if (count + patches > patch_keys_.size()) {
       ++report.pairs_dropped;
       continue;

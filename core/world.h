@@ -192,6 +192,9 @@ class World {
   void forget_witnesses() noexcept;
   void find_contacts(double margin, StepReport& report) noexcept;
   std::span<const PairKey> add_patches(std::span<const PairKey> keys, StepReport& report) noexcept;
+  [[nodiscard]] bool touches_in_patches(const PairKey& key) const noexcept;
+  void collide_mesh_pair(std::uint32_t pair, double margin, StepReport& report) noexcept;
+  void collide_smooth_pair(std::uint32_t pair, double margin, StepReport& report) noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
   void make_room(std::uint32_t features);
   void add_features(std::uint32_t pair, FeaturePairs& features, StepReport& report) noexcept;
@@ -231,6 +234,7 @@ class World {
   std::vector<double> reach_;  // per shape: what it may travel in this step, for models that look ahead
   std::unique_ptr<ContinuousMotion> continuous_;  // null: no body has that option
   std::unique_ptr<MeshScratch> mesh_scratch_;     // null: no shape is a mesh
+  bool has_patches_ = false;                      // a pair may touch in several places
   std::vector<PairKey> patch_keys_;
   ContactSet contacts_;
   Arena arena_;

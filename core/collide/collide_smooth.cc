@@ -1,9 +1,10 @@
-// A smooth shape against everything but meshes: one point, midway between the extremal points. Where the surfaces fit
-// each other (a torus lying flat, a superellipsoid's flat pole on a face) one point would wander over the contact from
-// tick to tick: there the surface's lowest points around it are taken too.
+// A smooth shape against everything but meshes: one point a place, midway between the extremal points. Where the
+// surfaces fit each other (a torus lying flat, a superellipsoid's flat pole on a face) one point would wander over the
+// contact from tick to tick: there the surface's lowest points around it are taken too.
 #include <algorithm>
 #include <cmath>
 
+#include "core/collide/collide_places.h"
 #include "core/collide/extremal_feature.h"
 #include "core/collide/extremal_solid.h"
 #include "core/collide/narrow_table.h"
@@ -85,29 +86,30 @@ void add_around(const ExtremalPair& pair, const SmoothSurface& surface, const Fr
   }
 }
 
-}  // namespace
+// What a witness remembers of its extremal points, and back.
+void to_sides(const Witness& witness, ExtremalSide& a, ExtremalSide& b) noexcept {
+  a = {witness.point_a, witness.step_a, witness.last_step_a, Vec3::Zero(), witness.feature_a};
+  b = {witness.point_b, witness.step_b, witness.last_step_b, Vec3::Zero(), witness.feature_b};
+}
 
-void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
-                           Witness& witness, ContactBuffer& out) noexcept {
+void to_witness(const ExtremalSide& a, const ExtremalSide& b, const Vec3& axis_A, Witness& witness) noexcept {
+  witness = {axis_A, a.feature, b.feature, a.p_S, b.p_S, a.step_S, b.step_S, a.last_step_S, b.last_step_S};
+}
+
+void clear(ContactBuffer& out) noexcept {
   out.count = 0;
   out.nhat_BA_W.setZero();
   out.all_on_bottom = true;
   out.truncated = false;
-  if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
-  ExtremalSide side_a{witness.point_a, witness.step_a, witness.last_step_a, Vec3::Zero(), witness.feature_a},
-      side_b{witness.point_b, witness.step_b, witness.last_step_b, Vec3::Zero(), witness.feature_b};
-  look_ahead(side_a), look_ahead(side_b);
-  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
-  out.witnesses.add(pair.warm);
-  out.witnesses.fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
-  out.witnesses.unknown += pair.known() ? 0 : 1;
-  witness.step_a = side_a.step_S, witness.step_b = side_b.step_S;
-  witness.last_step_a = side_a.last_step_S, witness.last_step_b = side_b.last_step_S;
-  witness.point_a = side_a.p_S, witness.point_b = side_b.p_S;
-  witness.feature_a = side_a.feature, witness.feature_b = side_b.feature;
-  witness.axis_A = X_WA.R.transpose() * pair.nhat_BA_W;
-  if (!pair.known() || pair.d > reach || (reach <= 0 && pair.d >= 0)) return;
-  if (is_buried(a, X_WA, b, X_WB, pair)) return;
+}
+
+bool touches(const ExtremalPair& pair, double reach) noexcept {
+  return pair.known() && !(pair.d > reach || (reach <= 0 && pair.d >= 0));
+}
+
+// The point of a pair's place, and where its surfaces fit each other those around it.
+void add_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
+                const ExtremalSide& side_a, const ExtremalSide& side_b, double reach, ContactBuffer& out) noexcept {
   out.nhat_BA_W = pair.nhat_BA_W;
   out.add(0.5 * (pair.pa_W + pair.pb_W), -pair.d);
   if (pair.conditioning > kFits) return;
@@ -120,6 +122,94 @@ void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, co
   const double offset = m_W.dot(plane_a ? pair.pa_W : pair.pb_W);
   add_around(pair, *round.smooth, X_WS, solid, plane_a ? side_a.feature : side_b.feature, m_W, offset,
              std::max(reach, 0.0), out);
+}
+
+// The pair's nearest place: its points, as collide_smooth_within() says.
+ExtremalPair collide_nearest(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
+                             Witness& witness, ContactBuffer& out) noexcept {
+  ExtremalSide side_a, side_b;
+  to_sides(witness, side_a, side_b);
+  look_ahead(side_a), look_ahead(side_b);
+  const ExtremalPair pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
+  out.witnesses.add(pair.warm);
+  out.witnesses.fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
+  out.witnesses.unknown += pair.known() ? 0 : 1;
+  to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
+  if (touches(pair, reach) && !is_buried(a, X_WA, b, X_WB, pair)) {
+    add_points(a, X_WA, b, X_WB, pair, side_a, side_b, reach, out);
+  }
+  return pair;
+}
+
+// Places of a pair, as they are found in one tick.
+struct FoundPlaces {
+  ExtremalPair pair[kMaxMeshPatches];
+  std::uint32_t count = 0;
+};
+
+double reach_of(const PairRecord& record, double reach, double margin) noexcept {
+  return record.phase == ContactPhase::resting ? std::max(reach, margin) : reach;
+}
+
+// Each remembered place followed by itself; those that are gone, or have become one, are forgotten.
+void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
+                   PairRecord* records, std::uint32_t place_count, FoundPlaces& found, PlaceContacts& out) noexcept {
+  for (std::uint32_t k = 0; k < place_count; ++k) {
+    Witness& witness = records[k].witness;
+    if (witness.feature_b < 0) continue;
+    ExtremalSide side_a, side_b;
+    to_sides(witness, side_a, side_b);
+    look_ahead(side_a), look_ahead(side_b);
+    const ExtremalPair pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
+    const double within = reach_of(records[k], reach, margin);
+    bool stays = touches(pair, within) && !is_buried(a, X_WA, b, X_WB, pair);
+    for (std::uint32_t i = 0; i < found.count && stays; ++i) stays = !same_place(a, b, pair, found.pair[i]);
+    if (!stays) {
+      witness = {};
+      continue;
+    }
+    out.place[k].witnesses.add(true);
+    to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
+    add_points(a, X_WA, b, X_WB, pair, side_a, side_b, within, out.place[k]);
+    found.pair[found.count++] = pair;
+  }
+}
+
+}  // namespace
+
+void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
+                           Witness& witness, ContactBuffer& out) noexcept {
+  clear(out);
+  if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
+  collide_nearest(a, X_WA, b, X_WB, reach, witness, out);
+}
+
+void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
+                    PairRecord* records, std::uint32_t place_count, PlaceContacts& out) noexcept {
+  for (std::uint32_t k = 0; k < place_count; ++k) clear(out.place[k]);
+  FoundPlaces found;
+  const auto is_place = [&](std::uint32_t k) { return records[k].witness.feature_b >= 0; };
+  bool several = false;
+  for (std::uint32_t k = 1; k < place_count; ++k) several = several || is_place(k);
+  if (several) follow_places(a, X_WA, b, X_WB, reach, margin, records, place_count, found, out);
+  if (found.count == 0) {
+    const double within = reach_of(records[0], reach, margin);
+    const ExtremalPair nearest = collide_nearest(a, X_WA, b, X_WB, within, records[0].witness, out.place[0]);
+    // Apart, or points that lie around it: there is no other.
+    if (out.place[0].count != 1) return;
+    found.pair[found.count++] = nearest;
+  }
+  ExtremalPlace others[kMaxMeshPatches];
+  const std::uint32_t room = place_count - found.count;
+  const std::uint32_t count =
+      other_places(a, X_WA, b, X_WB, std::max(reach, 0.0), {found.pair, found.count}, others, room);
+  for (std::uint32_t i = 0, k = 0; i < count; ++i) {
+    if (is_buried(a, X_WA, b, X_WB, others[i].pair)) continue;
+    while (is_place(k)) ++k;
+    to_witness(others[i].a, others[i].b, X_WA.R.transpose() * others[i].pair.nhat_BA_W, records[k].witness);
+    out.place[k].witnesses.add(false);
+    add_points(a, X_WA, b, X_WB, others[i].pair, others[i].a, others[i].b, reach, out.place[k]);
+  }
 }
 
 void collide_smooth(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,

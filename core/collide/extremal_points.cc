@@ -40,26 +40,46 @@ void remember_step(const ExtremalSide& before, bool steady, ExtremalSide& now) n
   now.step_S = steady ? Vec3(now.p_S - before.p_S) : Vec3(Vec3::Zero());
 }
 
-// b smooth; a smooth and not convex only if b is not convex either, and a bowl only if b is one.
-ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
-                  ExtremalSide& side_b) noexcept {
+enum class Looking : std::uint8_t { anywhere, near };
+
+// In the order that the search takes.
+ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Looking looking,
+                  ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
   const ExtremalSolid solid(a, X_WB.R.transpose() * X_WA.R, X_WB.R.transpose() * (X_WA.p - X_WB.p));
   ExtremalSearch search(solid, *b.smooth);
-  ExtremalPair out;
-  out.warm = search.warm(advanced(a, side_a), advanced(b, side_b));
-  const bool solved = out.warm || search.cold();
-  out.iterations = search.iterations();
-  if (!solved) {
-    side_a = side_b = ExtremalSide{};
-    return out;
+  const ExtremalSide from_a = advanced(a, side_a), from_b = advanced(b, side_b);
+  const bool warm = looking == Looking::near ? search.near(from_a, from_b) : search.warm(from_a, from_b);
+  if (!warm && (looking == Looking::near || !search.cold())) {
+    if (looking == Looking::anywhere) side_a = side_b = ExtremalSide{};
+    ExtremalPair none;
+    none.iterations = search.iterations();
+    return none;
   }
   const ExtremalSide before_a = side_a, before_b = side_b;
   search.remember(side_a, side_b);
   const bool steady =
-      out.warm && !search.left_place() && side_a.feature == before_a.feature && side_b.feature == before_b.feature;
+      warm && !search.left_place() && side_a.feature == before_a.feature && side_b.feature == before_b.feature;
   remember_step(before_a, steady, side_a), remember_step(before_b, steady, side_b);
+  ExtremalPair out = pair_of(search, solid, X_WB);
+  out.warm = warm;
+  return out;
+}
+
+ExtremalPair find_in_order(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Looking looking,
+                           ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
+  if (!search_turns(a, b)) return find(a, X_WA, b, X_WB, looking, side_a, side_b);
+  ExtremalPair pair = find(b, X_WB, a, X_WA, looking, side_b, side_a);
+  turn_round(pair);
+  return pair;
+}
+
+}  // namespace
+
+ExtremalPair pair_of(const ExtremalSearch& search, const ExtremalSolid& a, const Frame& X_WB) noexcept {
   const ExtremalRoot& root = search.root();
-  out.radius_a = solid.radius();
+  ExtremalPair out;
+  out.iterations = search.iterations();
+  out.radius_a = a.radius();
   out.nhat_BA_W = X_WB.R * root.n;
   out.t1_W = X_WB.R * root.t1, out.t2_W = X_WB.R * root.t2;
   out.pa_W = X_WB * Vec3(root.pa - out.radius_a * root.n);
@@ -72,7 +92,13 @@ ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   return out;
 }
 
-// The pair seen from the other side.
+bool search_turns(const Shape& a, const Shape& b) noexcept {
+  const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
+  TACTUS_ASSERT(smooth_a || smooth_b);
+  const auto folded = [](const Shape& shape) { return shape.smooth->convex() ? 0 : (shape.smooth->cavity() ? 2 : 1); };
+  return !smooth_b || (smooth_a && folded(a) > folded(b));
+}
+
 void turn_round(ExtremalPair& pair) noexcept {
   std::swap(pair.pa_W, pair.pb_W);
   std::swap(pair.a, pair.b);
@@ -87,19 +113,14 @@ void turn_round(ExtremalPair& pair) noexcept {
   }
 }
 
-}  // namespace
-
 ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
                              ExtremalSide& side_b) noexcept {
-  const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
-  TACTUS_ASSERT(smooth_a || smooth_b);
-  const auto folded = [](const Shape& shape) { return shape.smooth->convex() ? 0 : (shape.smooth->cavity() ? 2 : 1); };
-  if (smooth_b && !(smooth_a && folded(a) > folded(b))) {
-    return find(a, X_WA, b, X_WB, side_a, side_b);
-  }
-  ExtremalPair pair = find(b, X_WB, a, X_WA, side_b, side_a);
-  turn_round(pair);
-  return pair;
+  return find_in_order(a, X_WA, b, X_WB, Looking::anywhere, side_a, side_b);
+}
+
+ExtremalPair extremal_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
+                            ExtremalSide& side_b) noexcept {
+  return find_in_order(a, X_WA, b, X_WB, Looking::near, side_a, side_b);
 }
 
 bool is_buried(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,

@@ -81,6 +81,11 @@ inline constexpr double kLeastConditioning = 1e-7;
 // that is not convex up to 5 ms (splines: 30 ms).
 ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
                              ExtremalSide& side_b) noexcept;
+// The place near the remembered ones, of a pair that may have several (extremal_places.h): a local minimum of the
+// distance, or of the way out; not proved to be the pair's nearest. In bowls A's corners and rims are followed, each by
+// itself. Unknown: there is none there any more; the sides are as before.
+ExtremalPair extremal_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
+                            ExtremalSide& side_b) noexcept;
 // Calls at steps of one length: where the last points say that the next is, a parabola through three.
 void look_ahead(ExtremalSide& side) noexcept;
 

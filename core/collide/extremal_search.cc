@@ -53,13 +53,14 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
     const bool solved = solve_extremal(on_a_, on_b_, scale_, most, root_);
     iterations_ += root_.iterations;
     if (!solved) return false;
-    const std::int32_t next = corners_ ? a_.towards(-root_.n, 0) : a_.next(feature, root_);
-    if (next == feature) {
+    const bool stays = local_ && b_.cavity() && a_.is_corner(feature);
+    const std::int32_t elsewhere = corners_ ? a_.towards(-root_.n, 0) : a_.next(feature, root_);
+    if (stays || elsewhere == feature) {
       feature_ = feature;
       return true;
     }
     from = root_.pa;
-    feature = next;
+    feature = elsewhere;
   }
   return false;
 }
@@ -81,17 +82,23 @@ bool ExtremalSearch::followed() const noexcept {
   return b_.is_ellipsoid(hollow);
 }
 
-bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
+// Both at what is remembered; start: A's point. False: nothing is.
+bool ExtremalSearch::place(const ExtremalSide& side_a, const ExtremalSide& side_b, Vec3& start) noexcept {
   if (side_b.feature < 0 || !a_.valid(a_.surface() ? 0 : side_a.feature) || side_a.feature < 0) {
     return false;
   }
-  if (!followed()) return false;
   on_b_.place(side_b);
   if (a_.surface() != nullptr) {
     a_.set(0, Vec3::Zero(), on_a_);
     on_a_.place(side_a);
   }
-  const Vec3 start = a_.bounded() && a_.surface() == nullptr ? a_.from_own(side_a.p_S) : Vec3(Vec3::Zero());
+  start = a_.bounded() && a_.surface() == nullptr ? a_.from_own(side_a.p_S) : Vec3(Vec3::Zero());
+  return true;
+}
+
+bool ExtremalSearch::warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
+  Vec3 start;
+  if (!followed() || !place(side_a, side_b, start)) return false;
   corners_ = b_.cavity() && a_.edges() > 0;
   return walk(a_.surface() ? 0 : side_a.feature, start, kWarmSteps) && sure();
 }

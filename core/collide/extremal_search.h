@@ -12,6 +12,14 @@ class ExtremalSearch {
 
   // From the remembered points. False: no root there, or not one that is certain to be the pair's.
   bool warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept;
+  // From the remembered points to the place near them, one of several that the pair may have (extremal_places.h).
+  bool near(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept;
+  // From a corner, rim or seed of A and a place of B, to a place; and from a place of B to A's nearest.
+  bool look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a, const SurfaceSeed& seed_b) noexcept;
+  bool look_from(const SurfaceSeed& seed_b) noexcept;
+  // Of a root: certainly no other place is nearer than `reach`, but for the root's own neighbourhood? pa, pb: of the
+  // solids themselves.
+  [[nodiscard]] bool is_alone(const Vec3& pa, const Vec3& pb, const Vec3& n, double d, double reach) const noexcept;
   // From nothing. False: not solved.
   bool cold() noexcept;
 
@@ -36,6 +44,8 @@ class ExtremalSearch {
     void add(const Start& start) noexcept;
   };
 
+  bool place(const ExtremalSide& side_a, const ExtremalSide& side_b, Vec3& start) noexcept;
+  [[nodiscard]] bool is_place() const noexcept;
   [[nodiscard]] Vec3 support_b(const Vec3& d) const noexcept { return b_.support(d); }
   [[nodiscard]] double gap_along(const Vec3& n) const noexcept;
   // What the direction that the gap is meant along has most of: gap, or in a bowl what reaches beyond it.
@@ -82,9 +92,21 @@ class ExtremalSearch {
   std::int32_t feature_ = -1;
   ExtremalRoot root_;
   Vec3 nearest_ = Vec3::Zero();  // what foot() found
+  bool local_ = false;           // corners and rims in a hollow are followed as such
   bool corners_ = false;         // from corner to corner: in a convex hollow no edge or face is nearest
   bool fallen_back_ = false, left_place_ = false;
   std::uint32_t iterations_ = 0;
 };
+
+// Is p in the solid? By F, or by the side of the surface that p lies on at its nearest place, which is not farther than
+// the nearest seed.
+bool surface_holds(const SmoothSurface& surface, const Vec3& p) noexcept;
+
+// What was found, in W.
+ExtremalPair pair_of(const ExtremalSearch& search, const ExtremalSolid& a, const Frame& X_WB) noexcept;
+// The search wants B smooth; A not convex only if B is not convex either, and a bowl only if B is one. True: a and b
+// change places, and what is found is turned round.
+bool search_turns(const Shape& a, const Shape& b) noexcept;
+void turn_round(ExtremalPair& pair) noexcept;
 
 }  // namespace tactus

@@ -30,9 +30,9 @@ Vec3 support_point(const void* point, const Vec3&) noexcept {
   return *static_cast<const Vec3*>(point);
 }
 
-// Is p in the solid? By F, or by the side of the surface that p lies on at its nearest place, which is not farther than
-// the nearest seed.
-bool holds(const SmoothSurface& surface, const Vec3& p) noexcept {
+}  // namespace
+
+bool surface_holds(const SmoothSurface& surface, const Vec3& p) noexcept {
   if ((p - surface.centre()).squaredNorm() > surface.radius() * surface.radius()) return surface.cavity();
   if (surface.has_implicit()) return surface.implicit(p).F <= 0;
   constexpr int kNearest = 4;
@@ -59,8 +59,6 @@ bool holds(const SmoothSurface& surface, const Vec3& p) noexcept {
   }
   return inside;
 }
-
-}  // namespace
 
 void ExtremalSearch::seed_starts(Starts& starts) const noexcept {
   const SmoothSurface* other = a_.surface();
@@ -270,20 +268,20 @@ void ExtremalSearch::keep(const ExtremalSearch& other) noexcept {
 
 // p in the work frame. Of spheres and capsules with their radius.
 bool ExtremalSearch::a_holds(const Vec3& p) const noexcept {
-  if (a_.surface() != nullptr) return holds(*a_.surface(), a_.to_own(p));
+  if (a_.surface() != nullptr) return surface_holds(*a_.surface(), a_.to_own(p));
   Vec3 n;
   return closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &p}, a_.centre() - p, 1e-9, n) <= a_.radius();
 }
 
 // Does the root's overlap exist: does each point lie in the other solid? Else it is a root on a far side.
 bool ExtremalSearch::overlaps_there() const noexcept {
-  if (-root_.d > b_.radius() + a_.size() || !holds(b_, root_.pa)) return false;
+  if (-root_.d > b_.radius() + a_.size() || !surface_holds(b_, root_.pa)) return false;
   return a_.surface() == nullptr || a_holds(root_.pb);
 }
 
 // Does one of its points lie in the other solid? That proves an overlap, wherever it is.
 bool ExtremalSearch::overlaps() const noexcept {
-  return holds(b_, root_.pa) || a_holds(root_.pb);
+  return surface_holds(b_, root_.pa) || a_holds(root_.pb);
 }
 
 // Is a point known that lies in both?
@@ -292,11 +290,11 @@ bool ExtremalSearch::share_a_point() const noexcept {
     if (a_holds(seed.p_S)) return true;
   }
   for (const SurfaceSeed& seed : b_.seeds()) {
-    if (holds(b_, a_.support(seed.n_S))) return true;
+    if (surface_holds(b_, a_.support(seed.n_S))) return true;
   }
   if (a_.surface() == nullptr) return false;
   return std::any_of(a_.surface()->seeds().begin(), a_.surface()->seeds().end(),
-                     [&](const SurfaceSeed& seed) { return holds(b_, a_.from_own(seed.p_S)); });
+                     [&](const SurfaceSeed& seed) { return surface_holds(b_, a_.from_own(seed.p_S)); });
 }
 
 // Of A's seeds whose normals oppose this one's of B: the nearest. None of a convex A, which has its support.
@@ -387,7 +385,7 @@ bool ExtremalSearch::cold_hollow() noexcept {
     for (int i = 0; i < all.count; ++i) {
       if (i >= kStarts && any && -all.best[i].value > best.root_.d + between) break;
       if (!start_at(all.best[i]) || !root_.least || (any && root_.d >= best.root_.d)) continue;
-      if (root_.d < 0 && !holds(b_, root_.pa)) continue;
+      if (root_.d < 0 && !surface_holds(b_, root_.pa)) continue;
       any = true;
       best.keep(*this);
     }

@@ -1,5 +1,6 @@
 #include "core/collide/extremal_solid.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/check.h"
@@ -85,6 +86,39 @@ bool ExtremalSolid::is_face(std::int32_t feature) const noexcept {
   if (shape_.kind == ShapeKind::half_space) return true;
   if (shape_.kind == ShapeKind::cylinder) return feature <= kCapDown;
   return core_.vertices != nullptr && feature >= core_.vertex_count + core_.edge_count;
+}
+
+bool ExtremalSolid::is_corner(std::int32_t feature) const noexcept {
+  if (shape_.kind == ShapeKind::cylinder) return feature == kRimUp || feature == kRimDown;
+  return shape_.kind == ShapeKind::sphere || (core_.vertices != nullptr && feature < core_.vertex_count);
+}
+
+std::int32_t ExtremalSolid::rim(bool up) const noexcept {
+  return up ? kRimUp : kRimDown;
+}
+
+Vec3 ExtremalSolid::rim_point(bool up, double x, double y) const noexcept {
+  return from_own({core_.radius * x, core_.radius * y, up ? core_.half_length : -core_.half_length});
+}
+
+double ExtremalSolid::gap_at(const Vec3& p) const noexcept {
+  const Vec3 p_S = to_own(p);
+  if (shape_.kind == ShapeKind::half_space) return p_S.z();
+  if (shape_.kind == ShapeKind::cylinder) {
+    const double radial = std::sqrt(p_S.x() * p_S.x() + p_S.y() * p_S.y());
+    return std::max(radial - core_.radius, std::abs(p_S.z()) - core_.half_length);
+  }
+  if (core_.vertices == nullptr) return std::sqrt(p_S.squaredNorm()) - radius_;
+  if (core_.face_count == 0) {
+    const Vec3 half = 0.5 * (core_.vertices[1] - core_.vertices[0]), middle = core_.vertices[0] + half;
+    const double along = std::clamp((p_S - middle).dot(half) / half.squaredNorm(), -1.0, 1.0);
+    return std::sqrt((p_S - middle - along * half).squaredNorm()) - radius_;
+  }
+  double most = -std::numeric_limits<double>::infinity();
+  for (int f = 0; f < core_.face_count; ++f) {
+    most = std::max(most, core_.faces[f].nhat.dot(p_S) - core_.faces[f].offset);
+  }
+  return most;
 }
 
 Vec3 ExtremalSolid::support(const Vec3& d) const noexcept {

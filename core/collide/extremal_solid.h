@@ -58,6 +58,14 @@ class ExtremalSolid {
   // Is p_work within the face's border? A face that has none: always.
   [[nodiscard]] bool within_face(std::int32_t feature, const Vec3& p_work) const noexcept;
   [[nodiscard]] bool is_face(std::int32_t feature) const noexcept;
+  // A vertex, an end of a capsule, a ball's centre or a cylinder's rim: what touches the wall of a hollow.
+  [[nodiscard]] bool is_corner(std::int32_t feature) const noexcept;
+  [[nodiscard]] int corners() const noexcept { return core_.vertex_count; }
+  [[nodiscard]] Vec3 corner(int i) const noexcept { return vertex(i); }
+  [[nodiscard]] Vec3 rim_point(bool up, double x, double y) const noexcept;  // of a cylinder, along the unit (x, y)
+  [[nodiscard]] std::int32_t rim(bool up) const noexcept;
+  // About how far p (work frame) is outside, at most the distance; negative inside. Not surfaces.
+  [[nodiscard]] double gap_at(const Vec3& p) const noexcept;
 
  private:
   [[nodiscard]] Vec3 vertex(int i) const noexcept { return core_.R * core_.vertices[i] + core_.p; }

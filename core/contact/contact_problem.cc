@@ -322,4 +322,20 @@ Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, cons
   return {c[0], c[1], c[2]};
 }
 
+std::uint32_t problem_contacts_max(const Model& model, const Limits& limits) noexcept {
+  std::uint32_t n = limits.problem_contacts;
+  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
+  return n;
+}
+
+std::uint32_t problem_half_max(const Model& model) noexcept {
+  auto n = static_cast<std::uint32_t>(6 * model.bodies.size());
+  for (const Robot& robot : model.robots) n += robot.v_count;
+  return n;
+}
+
+std::uint32_t problem_blocks_max(const Model& model) noexcept {
+  return static_cast<std::uint32_t>(model.bodies.size() + model.robots.size());
+}
+
 }  // namespace tactus

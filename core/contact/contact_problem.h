@@ -154,4 +154,10 @@ inline void add_velocity(const double* Y, const double* u, double* c) noexcept {
 void push(const ContactProblem& problem, const ProblemContact& contact, const Vec3& p, double* y) noexcept;
 Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, const double* y) noexcept;
 
+// The most that a problem of this model may hold: contacts with the limits and drives of joints, half velocities,
+// blocks.
+std::uint32_t problem_contacts_max(const Model& model, const Limits& limits) noexcept;
+std::uint32_t problem_half_max(const Model& model) noexcept;
+std::uint32_t problem_blocks_max(const Model& model) noexcept;
+
 }  // namespace tactus

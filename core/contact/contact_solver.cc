@@ -10,33 +10,19 @@ namespace {
 
 constexpr std::uint32_t kFewSweeps = 30, kManySweeps = 400;
 
-std::uint32_t half_max(const Model& model) noexcept {
-  auto n = static_cast<std::uint32_t>(6 * model.bodies.size());
-  for (const Robot& robot : model.robots) n += robot.v_count;
-  return n;
-}
-std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
-  std::uint32_t n = limits.problem_contacts;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-std::uint32_t blocks_max(const Model& model) noexcept {
-  return static_cast<std::uint32_t>(model.bodies.size() + model.robots.size());
-}
-
 }  // namespace
 
 ContactSolver::ContactSolver(const Model& model, const Limits& limits)
-    : islands_(contacts_max(model, limits), blocks_max(model)),
-      newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
+    : islands_(problem_contacts_max(model, limits), problem_blocks_max(model)),
+      newton_(problem_contacts_max(model, limits), problem_half_max(model), limits.problem_rows),
       lcp_(limits.pivot_rows, friction_rows(limits.pivot_rows)),
-      kept_(contacts_max(model, limits)),
+      kept_(problem_contacts_max(model, limits)),
       A_(std::size_t{limits.pivot_rows} * limits.pivot_rows),
       b_(limits.pivot_rows),
       lo_(limits.pivot_rows),
       hi_(limits.pivot_rows),
       z_(limits.pivot_rows),
-      column_(half_max(model)),
+      column_(problem_half_max(model)),
       normal_(limits.pivot_rows) {}
 
 // Rows (n, s1, s2) a contact: the pyramid of corners mu p_n along +-t1, +-t2 is the box |s| <= mu p_n / sqrt(2) along

@@ -19,15 +19,6 @@ constexpr std::uint32_t kUnsolved = 3;    // convex problems without a solution 
 constexpr std::uint32_t kMixRounds = 60;  // to find a normal between two
 constexpr std::uint32_t kMixes = 4;       // tried in an island
 
-std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
-  std::uint32_t n = limits.problem_contacts;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-std::uint32_t half_max(const Model& model) noexcept {
-  return static_cast<std::uint32_t>(6 * model.bodies.size() + model.joint_v0.size());
-}
-
 // The member with the largest rate; of those within tol of it the one that is chosen, else the first.
 struct Largest {
   std::uint32_t contact = kNoContact;
@@ -77,23 +68,23 @@ Largest fastest(const GroupedContacts& all, const ContactGroup& group, const dou
 }  // namespace
 
 FeatureSolver::FeatureSolver(const Model& model, const Limits& limits, std::uint32_t groups_max)
-    : islands_(contacts_max(model, limits), static_cast<std::uint32_t>(model.bodies.size() + model.robots.size())),
+    : islands_(problem_contacts_max(model, limits), problem_blocks_max(model)),
       chosen_problem_(model, limits),
-      lcp_(half_max(model), limits.pivot_rows),
+      lcp_(problem_half_max(model), limits.pivot_rows),
       choice_(groups_max),
       start_(groups_max),
-      island_of_(contacts_max(model, limits)),
+      island_of_(problem_contacts_max(model, limits)),
       sorted_(groups_max),
       kept_(groups_max),
-      chosen_(contacts_max(model, limits)),
+      chosen_(problem_contacts_max(model, limits)),
       order_(model.bodies.size() + model.robots.size()),
       held_(groups_max),
-      active_(contacts_max(model, limits)),
-      chosen_p_(contacts_max(model, limits)),
-      guess_(contacts_max(model, limits)),
-      best_(contacts_max(model, limits)),
-      u_(half_max(model)) {
-  mixed_Y_.resize(std::size_t{6} * half_max(model));
+      active_(problem_contacts_max(model, limits)),
+      chosen_p_(problem_contacts_max(model, limits)),
+      guess_(problem_contacts_max(model, limits)),
+      best_(problem_contacts_max(model, limits)),
+      u_(problem_half_max(model)) {
+  mixed_Y_.resize(std::size_t{6} * problem_half_max(model));
 }
 
 // The convex problem of the island's U-constraints and chosen contacts.

@@ -16,20 +16,6 @@ constexpr int kRounds = 8;                // of contacts whose slip turns
 constexpr std::uint32_t kFewSweeps = 30, kSweeps = 400;
 constexpr double kTurned = 1e-12;  // slip against its direction that is none, of the velocities there
 
-std::uint32_t half_max(const Model& model) noexcept {
-  auto n = static_cast<std::uint32_t>(6 * model.bodies.size());
-  for (const Robot& robot : model.robots) n += robot.v_count;
-  return n;
-}
-std::uint32_t contacts_max(const Model& model, const Limits& limits) noexcept {
-  std::uint32_t n = limits.problem_contacts;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-std::uint32_t blocks_max(const Model& model) noexcept {
-  return static_cast<std::uint32_t>(model.bodies.size() + model.robots.size());
-}
-
 // n . K (n - mu slip): what a contact's own force does to its normal velocity while it slides.
 double sliding_mobility(const ProblemContact& contact) noexcept {
   const Vec3 column(1, -contact.mu * contact.slip[0], -contact.mu * contact.slip[1]);
@@ -55,14 +41,14 @@ bool slides(const ContactProblem& problem, const ContactIsland& island) noexcept
 }  // namespace
 
 LcpForces::LcpForces(const Model& model, const Limits& limits)
-    : islands_(contacts_max(model, limits), blocks_max(model)),
-      newton_(contacts_max(model, limits), half_max(model), limits.problem_rows),
-      rows_(limits.pivot_rows, half_max(model)),
+    : islands_(problem_contacts_max(model, limits), problem_blocks_max(model)),
+      newton_(problem_contacts_max(model, limits), problem_half_max(model), limits.problem_rows),
+      rows_(limits.pivot_rows, problem_half_max(model)),
       lcp_(limits.pivot_rows, friction_rows(limits.pivot_rows)),
       qp_(limits.pivot_rows),
       disc_(0),
-      kept_(contacts_max(model, limits)),
-      guess_(contacts_max(model, limits)),
+      kept_(problem_contacts_max(model, limits)),
+      guess_(problem_contacts_max(model, limits)),
       z_(limits.pivot_rows) {}
 
 // Sets u and the residual of the job's p: island_residual, or infinity where the forces would give energy.

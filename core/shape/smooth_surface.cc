@@ -32,6 +32,7 @@ class Cavity final : public SmoothSurface {
   [[nodiscard]] bool parametric() const noexcept override { return base_->parametric(); }
   [[nodiscard]] bool convex() const noexcept override { return false; }
   [[nodiscard]] bool cavity() const noexcept override { return true; }
+  [[nodiscard]] bool hollow_is_convex() const noexcept override { return base_->convex(); }
   [[nodiscard]] bool has_implicit() const noexcept override { return base_->has_implicit(); }
   [[nodiscard]] ImplicitJet implicit(const Vec3& p_S) const noexcept override {
     const ImplicitJet jet = base_->implicit(p_S);

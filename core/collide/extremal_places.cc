@@ -1,0 +1,305 @@
+#include "core/collide/extremal_places.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/collide/closest_cores.h"
+#include "core/collide/extremal_search.h"
+#include "core/collide/narrow_core.h"
+
+namespace tactus {
+
+namespace {
+
+constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
+// Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
+// much nearer than its seed a place may be.
+constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kBetweenStarts = 0.25;
+// What is left of a neighbourhood when one place is proved to be the only one within reach.
+constexpr double kAloneCap = 0.05, kAloneWithin = 0.99;
+// Cosine of normals that face each other.
+constexpr double kFacingSeeds = -0.3;
+constexpr int kRimStarts = 8;
+constexpr int kMostCandidates = 64, kMostLooks = 8;
+
+Vec3 support_of_point(const void* point, const Vec3&) noexcept {
+  return *static_cast<const Vec3*>(point);
+}
+
+// About how far p is from the surface, and its place there: to first order of F, or by the plane at the nearest seed.
+double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, SurfaceSeed& foot) noexcept {
+  if (!surface.parametric()) {
+    const ImplicitJet jet = surface.implicit(p_S);
+    const double grad2 = jet.grad.squaredNorm();
+    if (!(grad2 > 0)) return -surface.radius();
+    foot = {p_S - (jet.F / grad2) * jet.grad, jet.grad / std::sqrt(grad2), {}};
+    return jet.F / std::sqrt(grad2);
+  }
+  const SurfaceSeed* nearest = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const SurfaceSeed& seed : surface.seeds()) {
+    const double far2 = (seed.p_S - p_S).squaredNorm();
+    if (far2 < least) least = far2, nearest = &seed;
+  }
+  foot = *nearest;
+  return nearest->n_S.dot(p_S - nearest->p_S);
+}
+
+bool follows_corners(const SmoothSurface& b) noexcept {
+  return b.cavity();
+}
+
+// What to begin at: A's feature near p, or its seed, and B's place.
+struct Candidate {
+  double gap;
+  Vec3 p;  // where it is, for telling neighbours apart
+  std::int32_t feature_a;
+  const SurfaceSeed* seed_a;
+  SurfaceSeed seed_b;
+  bool of_b;  // a seed of B: A's place is the nearest to it
+};
+
+// The nearest ones, sorted.
+struct Candidates {
+  Candidate at[kMostCandidates];
+  int count = 0;
+
+  void add(const Candidate& c) noexcept {
+    if (count == kMostCandidates && c.gap >= at[count - 1].gap) return;
+    int i = count < kMostCandidates ? count++ : count - 1;
+    for (; i > 0 && at[i - 1].gap > c.gap; --i) at[i] = at[i - 1];
+    at[i] = c;
+  }
+};
+
+// All in the frame of B, which is not convex.
+class Places {
+ public:
+  Places(const ExtremalSolid& a, const SmoothSurface& b, double reach) noexcept : a_(a), b_(b), reach_(reach) {
+    if (follows_corners(b)) {
+      if (a.surface() != nullptr) {
+        add_seeds_of_a();
+      } else {
+        add_corners();
+      }
+    }
+    if (!follows_corners(b) || !b.hollow_is_convex()) add_seeds_of_b();
+  }
+
+  // Whose neighbourhood holds none that is nearer. Call once: the others go.
+  void keep_lowest() noexcept {
+    bool low[kMostCandidates];
+    for (int i = 0; i < candidates_.count; ++i) {
+      const Candidate& c = candidates_.at[i];
+      low[i] = true;
+      const double near = neighbourhood(c);
+      for (int k = 0; k < i && low[i]; ++k) {
+        const Candidate& nearer = candidates_.at[k];
+        low[i] = nearer.of_b != c.of_b || (nearer.p - c.p).squaredNorm() > near * near;
+      }
+    }
+    int kept = 0;
+    for (int i = 0; i < candidates_.count; ++i) {
+      if (low[i]) candidates_.at[kept++] = candidates_.at[i];
+    }
+    candidates_.count = kept;
+  }
+  [[nodiscard]] double neighbourhood(const Candidate& c) const noexcept {
+    if (c.of_b) return kSeedNeighbours * b_.radius();
+    if (a_.surface() != nullptr) return kSeedNeighbours * a_.size();
+    return a_.shape().kind == ShapeKind::cylinder ? 0.9 * a_.shape().radius : 0.0;
+  }
+  [[nodiscard]] std::span<const Candidate> candidates() const noexcept {
+    return {candidates_.at, static_cast<std::size_t>(candidates_.count)};
+  }
+
+ private:
+  void add_corner(const Vec3& p, std::int32_t feature, double slack) noexcept {
+    Candidate c{0, p, feature, nullptr, {}, false};
+    c.gap = gap_to_surface(b_, p, c.seed_b) - a_.radius();
+    if (c.gap <= reach_ + slack) candidates_.add(c);
+  }
+  void add_corners() noexcept {
+    const double slack = kBetweenStarts * std::min(a_.size(), b_.radius());
+    for (int i = 0; i < a_.corners(); ++i) add_corner(a_.corner(i), i, slack);
+    if (a_.shape().kind == ShapeKind::sphere) add_corner(a_.centre(), 0, slack);
+    if (a_.shape().kind != ShapeKind::cylinder) return;
+    for (int i = 0; i < 2 * kRimStarts; ++i) {
+      const double angle = M_PI / kRimStarts * i;  // every second one on the other rim
+      const bool up = i % 2 == 0;
+      add_corner(a_.rim_point(up, std::cos(angle), std::sin(angle)), a_.rim(up), slack);
+    }
+  }
+  void add_seeds_of_a() noexcept {
+    const double slack = kBetweenStarts * std::min(a_.size(), b_.radius());
+    for (const SurfaceSeed& seed : a_.surface()->seeds()) {
+      Candidate c{0, a_.from_own(seed.p_S), 0, &seed, {}, false};
+      c.gap = gap_to_surface(b_, c.p, c.seed_b);
+      if (c.gap <= reach_ + slack) candidates_.add(c);
+    }
+  }
+  void add_seeds_of_b() noexcept {
+    const double slack = kBetweenStarts * b_.radius();
+    for (const SurfaceSeed& seed : b_.seeds()) {
+      const double gap = a_.surface() == nullptr ? a_.gap_at(seed.p_S) : gap_to_a(seed.p_S);
+      if (gap <= reach_ + slack) candidates_.add({gap, seed.p_S, 0, nullptr, seed, true});
+    }
+  }
+  [[nodiscard]] double gap_to_a(const Vec3& p) const noexcept {
+    SurfaceSeed foot;
+    return gap_to_surface(*a_.surface(), a_.to_own(p), foot);
+  }
+
+  const ExtremalSolid& a_;
+  const SmoothSurface& b_;
+  double reach_;
+  Candidates candidates_;
+};
+
+double size_of_pair(const Shape& a, const Shape& b) noexcept {
+  double size = std::numeric_limits<double>::infinity();
+  for (const Shape* shape : {&a, &b}) {
+    if (shape->kind == ShapeKind::smooth) size = std::min(size, shape->smooth->radius());
+    if (shape->kind != ShapeKind::smooth && shape->kind != ShapeKind::half_space)
+      size = std::min(size, smallest_size(*shape));
+  }
+  return size;
+}
+
+bool near_each_other(double size, const Vec3& pa, const Vec3& pb, const ExtremalPair& known) noexcept {
+  const double near = kOnePlace * size;
+  return (known.pa_W - pa).squaredNorm() < near * near && (known.pb_W - pb).squaredNorm() < near * near;
+}
+
+}  // namespace
+
+bool ExtremalSearch::near(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
+  Vec3 start;
+  if (!place(side_a, side_b, start)) return false;
+  local_ = true;
+  return walk(a_.surface() ? 0 : side_a.feature, start, kNearSteps) && is_place();
+}
+
+// Is the root a place where the two are near, and none on a far side?
+bool ExtremalSearch::is_place() const noexcept {
+  if (b_.cavity()) return root_.least && (root_.d >= 0 || surface_holds(b_, root_.pa));
+  return root_.d >= 0 ? root_.least : root_.parts && overlaps_there();
+}
+
+bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a,
+                             const SurfaceSeed& seed_b) noexcept {
+  local_ = true;
+  if (a_.surface() != nullptr) {
+    a_.set(0, Vec3::Zero(), on_a_);
+    on_a_.place(*seed_a);
+  }
+  on_b_.place(seed_b);
+  return walk(feature_a, p, kLookSteps) && is_place();
+}
+
+// From a place of B: A's nearest to it.
+bool ExtremalSearch::look_from(const SurfaceSeed& seed_b) noexcept {
+  local_ = false;
+  Start start{seed_b.n_S, 0, &seed_b, nullptr};
+  const SmoothSurface* other = a_.surface();
+  if (other != nullptr && !other->convex()) {
+    start.seed_a = opposed_seed(seed_b, kFacingSeeds);
+    if (start.seed_a == nullptr) return false;
+    start.value = -(a_.from_own(start.seed_a->p_S) - seed_b.p_S).norm();
+  } else if (a_.bounded()) {
+    Vec3 n;
+    const double gap = closest_convex({ExtremalSolid::support_of, &a_}, {support_of_point, &seed_b.p_S},
+                                      a_.centre() - seed_b.p_S, 1e-4, n);
+    if (gap > 0 && n.dot(seed_b.n_S) < 0) return false;
+    if (gap > 0) start.n = n, start.value = -gap;
+  } else {
+    start.n = -a_.face_normal(0);
+  }
+  const bool found = a_.bounded() ? near_root(start) : start_at(start);
+  local_ = true;
+  return found && is_place();
+}
+
+// A lies in a ball that touches it at its point, and B outside of one that touches B there. If the first, grown by the
+// reach, leaves the second in a small cap only, no other place is within reach.
+bool ExtremalSearch::is_alone(const Vec3& pa, const Vec3& pb, const Vec3& n, double d, double reach) const noexcept {
+  if (!a_.bounded()) return false;
+  const double beyond = std::max(reach - d, 0.0), outside = kAloneWithin * b_.ball_outside(pb);
+  const double ball = a_.ball_at(pa + a_.radius() * n, n) + a_.radius();
+  if (!(ball + reach < outside)) return false;
+  const double bend = 1 / (ball + reach) - 1 / outside, cap = kAloneCap * scale_;
+  return 2 * beyond <= bend * cap * cap;
+}
+
+bool has_places(const Shape& a, const Shape& b) noexcept {
+  if (a.kind == ShapeKind::mesh || b.kind == ShapeKind::mesh) return false;
+  const auto folded = [](const Shape& s) { return s.kind == ShapeKind::smooth && !s.smooth->convex(); };
+  return folded(a) || folded(b);
+}
+
+bool same_place(const Shape& a, const Shape& b, const ExtremalPair& pair, const ExtremalPair& other) noexcept {
+  return near_each_other(size_of_pair(a, b), pair.pa_W, pair.pb_W, other);
+}
+
+namespace {
+
+// In the order that the search takes; known: as they stand, or turned round.
+std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
+                          std::span<const ExtremalPair> known, bool turned, ExtremalPlace* out,
+                          std::uint32_t room) noexcept {
+  const ExtremalSolid solid(a, X_WB.R.transpose() * X_WA.R, X_WB.R.transpose() * (X_WA.p - X_WB.p));
+  ExtremalSearch search(solid, *b.smooth);
+  const auto on_a = [&](const ExtremalPair& pair) { return X_WB.to_local(turned ? pair.pb_W : pair.pa_W); };
+  const auto on_b = [&](const ExtremalPair& pair) { return X_WB.to_local(turned ? pair.pa_W : pair.pb_W); };
+  if (known.size() == 1) {
+    const Vec3 n = X_WB.R.transpose() * (turned ? Vec3(-known[0].nhat_BA_W) : known[0].nhat_BA_W);
+    if (search.is_alone(on_a(known[0]), on_b(known[0]), n, known[0].d, reach)) return 0;
+  }
+  Places places(solid, *b.smooth, reach);
+  places.keep_lowest();
+  const double size = size_of_pair(a, b), same2 = kOnePlace * kOnePlace * size * size;
+  std::uint32_t count = 0;
+  int looks = 0;
+  for (const Candidate& c : places.candidates()) {
+    if (count == room || looks == kMostLooks) break;
+    const double near = places.neighbourhood(c), near2 = std::max(near * near, same2);
+    const auto covers = [&](const Vec3& pa, const Vec3& pb) {
+      // A corner's own place lies its radius away from it.
+      const double away = std::sqrt(((c.of_b ? pb : pa) - c.p).squaredNorm()) - (c.of_b ? 0.0 : solid.radius());
+      return away * away <= near2;
+    };
+    bool taken = false;
+    for (const ExtremalPair& k : known) taken = taken || covers(on_a(k), on_b(k));
+    if (taken) continue;
+    ++looks;
+    const bool found = c.of_b ? search.look_from(c.seed_b) : search.look_at(c.feature_a, c.p, c.seed_a, c.seed_b);
+    if (!found) continue;
+    ExtremalPair pair = pair_of(search, solid, X_WB);
+    if (!(pair.d < reach)) continue;
+    const Vec3 pa = turned ? pair.pb_W : pair.pa_W, pb = turned ? pair.pa_W : pair.pb_W;
+    bool same = false;
+    for (const ExtremalPair& k : known) same = same || near_each_other(size, pa, pb, k);
+    for (std::uint32_t i = 0; i < count; ++i) same = same || near_each_other(size, pair.pa_W, pair.pb_W, out[i].pair);
+    if (same) continue;
+    out[count] = {};
+    search.remember(out[count].a, out[count].b);
+    out[count++].pair = pair;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::uint32_t other_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
+                           std::span<const ExtremalPair> known, ExtremalPlace* out, std::uint32_t room) noexcept {
+  if (!search_turns(a, b)) return find_places(a, X_WA, b, X_WB, reach, known, false, out, room);
+  const std::uint32_t count = find_places(b, X_WB, a, X_WA, reach, known, true, out, room);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::swap(out[i].a, out[i].b);
+    turn_round(out[i].pair);
+  }
+  return count;
+}
+
+}  // namespace tactus

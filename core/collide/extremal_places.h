@@ -1,0 +1,28 @@
+// Several places of one pair: a surface that is not convex may be near another solid, or overlap it, in more than one,
+// each with a normal of its own (a box on its corners in a bowl, a plate across a ring, a link of a chain).
+#pragma once
+
+#include <span>
+
+#include "core/collide/extremal_points.h"
+
+namespace tactus {
+
+// May the two touch in several places? A smooth shape that is not convex, and another of any kind but mesh.
+bool has_places(const Shape& a, const Shape& b) noexcept;
+
+struct ExtremalPlace {
+  ExtremalSide a, b;
+  ExtremalPair pair;
+};
+
+// Other places than those known that are nearer than `reach` (d < reach), at most `room`; gives their number. Found by
+// Newton's method from corners, rims and the surfaces' seeds, where those are lowest among their neighbours: places
+// that are nearer to each other than those count as one. One known place that is proved to be the only one within reach
+// (balls that touch there) costs next to nothing, else about 2 to 10 us.
+std::uint32_t other_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
+                           std::span<const ExtremalPair> known, ExtremalPlace* out, std::uint32_t room) noexcept;
+// Are the two pairs' points one place, for shapes of this kind?
+bool same_place(const Shape& a, const Shape& b, const ExtremalPair& pair, const ExtremalPair& other) noexcept;
+
+}  // namespace tactus
