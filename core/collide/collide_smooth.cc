@@ -18,10 +18,7 @@ constexpr double kFits = 0.02;
 // By how much the directions of the points around it are tilted [rad], and how many there are.
 constexpr double kTilt = 0.05;
 constexpr int kAround = 8;
-
-bool is_plane(const ExtremalForm& form) noexcept {
-  return form.dim == 2 && form.h11 == 0 && form.h12 == 0 && form.h22 == 0;
-}
+constexpr std::uint32_t kBorderSteps = 20;
 
 double gap_of_supports(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
   const Vec3 p_A = support(a, X_WA.R.transpose() * -n_W), p_B = support(b, X_WB.R.transpose() * n_W);
@@ -68,22 +65,47 @@ Vec3 valley(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, co
   return on.p() + on.eta() * on.n();
 }
 
-// m_W: from the surface into the plane; offset: m . p on the plane.
-void add_around(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& plane,
+// Where the surface crosses the border of the face next to p_W, which lies beyond it. False: nowhere near.
+bool at_border(const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat, std::int32_t face,
+               const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
+  const std::int32_t border = flat.border_beyond(face, p_W);
+  if (border < 0) return false;
+  ExtremalFeature edge, on;
+  flat.set(border, p_W, edge);
+  on.set_surface(surface, X_WS.R, X_WS.p);
+  if (surface.parametric()) {
+    on.place_towards(towards_W);
+  } else {
+    on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0});
+  }
+  ExtremalRoot root;
+  if (!solve_extremal(edge, on, surface.radius(), kBorderSteps, root)) return false;
+  out_W = root.pb;
+  return flat.within_face(face, root.pa) && root.n.dot(towards_W) > 0;
+}
+
+// m_W: from the surface into the face; offset: m . p on its plane.
+void add_around(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat,
                 std::int32_t face, const Vec3& m_W, double offset, double reach, ContactBuffer& out) noexcept {
   constexpr double kDirections[kAround][2] = {{1, 0},  {0.7, 0.7},   {0, 1},  {-0.7, 0.7},
                                               {-1, 0}, {-0.7, -0.7}, {0, -1}, {0.7, -0.7}};
   const double apart2 = 1e-4 * surface.radius() * surface.radius();
   for (const auto& direction : kDirections) {
     const Vec3 towards = m_W + kTilt * (direction[0] * pair.t1_W + direction[1] * pair.t2_W);
-    const Vec3 p_W = valley(surface, X_WS, X_WS * surface.support(X_WS.R.transpose() * towards), m_W);
+    Vec3 p_W = valley(surface, X_WS, X_WS * surface.support(X_WS.R.transpose() * towards), m_W);
+    if (!flat.within_face(face, p_W) && !at_border(surface, X_WS, flat, face, m_W, p_W, p_W)) continue;
     const double depth = m_W.dot(p_W) - offset;
-    if (depth <= -reach || !plane.within_face(face, p_W)) continue;
+    if (depth <= -reach) continue;
     const Vec3 p_WC = p_W - (0.5 * depth) * m_W;
     bool known = false;
     for (std::uint32_t i = 0; i < out.count; ++i) known = known || (out.points[i].p_WC - p_WC).squaredNorm() < apart2;
     if (!known) out.add(p_WC, depth);
   }
+}
+
+// Does the surface fit a plane at its place along a line or over an area?
+bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept {
+  return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
 }
 
 // What a witness remembers of its extremal points, and back.
@@ -109,18 +131,22 @@ bool touches(const ExtremalPair& pair, double reach) noexcept {
 
 // The point of a pair's place, and where its surfaces fit each other those around it.
 void add_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
-                const ExtremalSide& side_a, const ExtremalSide& side_b, double reach, ContactBuffer& out) noexcept {
+                double reach, ContactBuffer& out) noexcept {
   out.nhat_BA_W = pair.nhat_BA_W;
   out.add(0.5 * (pair.pa_W + pair.pb_W), -pair.d);
-  if (pair.conditioning > kFits) return;
-  const bool plane_a = is_plane(pair.a);
-  const Shape &round = plane_a ? b : a, &flat = plane_a ? a : b;
-  if (!(plane_a || is_plane(pair.b)) || round.kind != ShapeKind::smooth || flat.kind == ShapeKind::smooth) return;
-  const Frame &X_WF = plane_a ? X_WA : X_WB, &X_WS = plane_a ? X_WB : X_WA;
+  const bool round_a = a.kind == ShapeKind::smooth;
+  const Shape &round = round_a ? a : b, &flat = round_a ? b : a;
+  if (round.kind != ShapeKind::smooth || flat.kind == ShapeKind::smooth || round.smooth->cavity()) return;
+  if (!fits_plane(round_a ? pair.a : pair.b, *round.smooth)) return;
+  const Frame &X_WF = round_a ? X_WB : X_WA, &X_WS = round_a ? X_WA : X_WB;
   const ExtremalSolid solid(flat, X_WF.R, X_WF.p);
-  const Vec3 m_W = plane_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W);
-  const double offset = m_W.dot(plane_a ? pair.pa_W : pair.pb_W);
-  add_around(pair, *round.smooth, X_WS, solid, plane_a ? side_a.feature : side_b.feature, m_W, offset,
+  const Vec3 out_W = round_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W);
+  const std::int32_t face = solid.face_along(out_W, 1 - 0.5 * kFits * kFits);
+  if (face < 0) return;
+  // Where its border or corner is the deepest, the face itself tells the normal.
+  const Vec3 m_W = -solid.face_normal_of(face);
+  out.nhat_BA_W = round_a ? Vec3(-m_W) : m_W;
+  add_around(pair, *round.smooth, X_WS, solid, face, m_W, m_W.dot(round_a ? pair.pb_W : pair.pa_W),
              std::max(reach, 0.0), out);
 }
 
@@ -136,7 +162,7 @@ ExtremalPair collide_nearest(const Shape& a, const Frame& X_WA, const Shape& b, 
   out.witnesses.unknown += pair.known() ? 0 : 1;
   to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
   if (touches(pair, reach) && !is_buried(a, X_WA, b, X_WB, pair)) {
-    add_points(a, X_WA, b, X_WB, pair, side_a, side_b, reach, out);
+    add_points(a, X_WA, b, X_WB, pair, reach, out);
   }
   return pair;
 }
@@ -170,7 +196,7 @@ void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
     }
     out.place[k].witnesses.add(true);
     to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
-    add_points(a, X_WA, b, X_WB, pair, side_a, side_b, within, out.place[k]);
+    add_points(a, X_WA, b, X_WB, pair, within, out.place[k]);
     found.pair[found.count++] = pair;
   }
 }
@@ -208,7 +234,7 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
     while (is_place(k)) ++k;
     to_witness(others[i].a, others[i].b, X_WA.R.transpose() * others[i].pair.nhat_BA_W, records[k].witness);
     out.place[k].witnesses.add(false);
-    add_points(a, X_WA, b, X_WB, others[i].pair, others[i].a, others[i].b, reach, out.place[k]);
+    add_points(a, X_WA, b, X_WB, others[i].pair, reach, out.place[k]);
   }
 }
 

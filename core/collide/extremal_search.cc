@@ -46,21 +46,28 @@ double ExtremalSearch::gap_along(const Vec3& n) const noexcept {
   return n.dot(a_.support(-n) - support_b(b_.cavity() ? Vec3(-n) : n));
 }
 
-bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept {
+bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t most,
+                          const SurfaceSeed* back) noexcept {
   Vec3 from = start;
   for (int i = 0; i < kMostFeatures; ++i) {
     a_.set(feature, from, on_a_);
     const bool solved = solve_extremal(on_a_, on_b_, scale_, most, root_);
     iterations_ += root_.iterations;
-    if (!solved) return false;
+    // Along a face that a surface nearly fits, the way to a root may leave the face long before it ends.
+    if (!solved && root_.iterations < most) return false;
     const bool stays = local_ && b_.cavity() && a_.is_corner(feature);
-    const std::int32_t elsewhere = corners_ ? a_.towards(-root_.n, 0) : a_.next(feature, root_);
-    if (stays || elsewhere == feature) {
+    const std::int32_t next = !solved    ? a_.border_beyond(feature, root_.pa)
+                              : stays    ? feature
+                              : corners_ ? a_.towards(-root_.n, 0)
+                                         : a_.next(feature, root_);
+    if (next < 0) return false;
+    if (next == feature) {
       feature_ = feature;
       return true;
     }
     from = root_.pa;
-    feature = elsewhere;
+    if (back != nullptr && a_.is_face(feature)) from = start, on_b_.place(*back);
+    feature = next;
   }
   return false;
 }
@@ -133,7 +140,7 @@ bool ExtremalSearch::start_at(const Start& start) noexcept {
   } else {
     on_b_.place_towards(start.n);
   }
-  return walk(feature, from, kColdSteps);
+  return walk(feature, from, kColdSteps, b_.convex() ? nullptr : start.seed);
 }
 
 bool ExtremalSearch::cold() noexcept {

@@ -51,7 +51,9 @@ class ExtremalSearch {
   // What the direction that the gap is meant along has most of: gap, or in a bowl what reaches beyond it.
   [[nodiscard]] double worth(const Vec3& n) const noexcept { return b_.cavity() ? -gap_along(n) : gap_along(n); }
   // Newton's method, from feature to feature until one holds its root.
-  bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most) noexcept;
+  // back: B's place at the start, where a face that was left hands over to its border: of a surface that is not convex
+  // the face's own root may be far away.
+  bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most, const SurfaceSeed* back = nullptr) noexcept;
   bool start_at(const Start& start) noexcept;
   [[nodiscard]] bool followed() const noexcept;
   [[nodiscard]] bool sure() noexcept;

@@ -230,6 +230,25 @@ bool ExtremalSolid::within_face(std::int32_t feature, const Vec3& p_work) const 
   return outside_face(feature - core_.vertex_count - core_.edge_count, p_S) < 0;
 }
 
+std::int32_t ExtremalSolid::face_along(const Vec3& d, double cosine) const noexcept {
+  std::int32_t best = -1;
+  for (int f = 0; f < faces(); ++f) {
+    const double along = face_normal(f).dot(d);
+    if (along >= cosine) cosine = along, best = face_feature(f);
+  }
+  return best;
+}
+
+Vec3 ExtremalSolid::face_normal_of(std::int32_t feature) const noexcept {
+  return face_normal(core_.vertices != nullptr ? feature - core_.vertex_count - core_.edge_count : feature);
+}
+
+std::int32_t ExtremalSolid::border_beyond(std::int32_t feature, const Vec3& p_work) const noexcept {
+  if (!is_face(feature) || within_face(feature, p_work)) return -1;
+  if (shape_.kind == ShapeKind::cylinder) return feature + kRimUp;
+  return outside_face(feature - core_.vertex_count - core_.edge_count, to_own(p_work));
+}
+
 std::int32_t ExtremalSolid::edge_between(std::uint32_t v, std::uint32_t w) const noexcept {
   for (int e = 0; e < core_.edge_count; ++e) {
     const ConvexHull::Edge& edge = core_.edges[e];

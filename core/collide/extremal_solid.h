@@ -57,7 +57,12 @@ class ExtremalSolid {
   [[nodiscard]] std::int32_t next(std::int32_t feature, const ExtremalRoot& root) const noexcept;
   // Is p_work within the face's border? A face that has none: always.
   [[nodiscard]] bool within_face(std::int32_t feature, const Vec3& p_work) const noexcept;
+  // The face whose outward normal is nearest to d (unit), at least `cosine` near; -1: none.
+  [[nodiscard]] std::int32_t face_along(const Vec3& d, double cosine) const noexcept;
+  [[nodiscard]] Vec3 face_normal_of(std::int32_t feature) const noexcept;  // of a face's feature
   [[nodiscard]] bool is_face(std::int32_t feature) const noexcept;
+  // The edge or rim of the face that p_work lies farthest beyond; -1: within it, or no face.
+  [[nodiscard]] std::int32_t border_beyond(std::int32_t feature, const Vec3& p_work) const noexcept;
   // A vertex, an end of a capsule, a ball's centre or a cylinder's rim: what touches the wall of a hollow.
   [[nodiscard]] bool is_corner(std::int32_t feature) const noexcept;
   [[nodiscard]] int corners() const noexcept { return core_.vertex_count; }

@@ -238,7 +238,10 @@ bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::u
       finish(s, a, b, scale, out);
       return s.opposed;
     }
-    if (out.iterations == most) return false;
+    if (out.iterations == most) {
+      out.pa = a.kind() == ExtremalFeature::Kind::plane ? Vec3(s.pb + s.d * s.n) : s.pa;
+      return false;
+    }
     last = s.residual;
     Pair2 x_a, x_b;
     if (!newton_step(s, a.dim(), x_a, x_b)) return false;

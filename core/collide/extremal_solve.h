@@ -20,7 +20,7 @@ struct ExtremalRoot {
 };
 
 // From where the features are now; b is a surface. scale: a length of the pair. False: no root was found within `most`
-// steps. Each step costs one evaluation of each feature.
+// steps; pa is where they led on A. Each step costs one evaluation of each feature.
 bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most,
                     ExtremalRoot& out) noexcept;
 
