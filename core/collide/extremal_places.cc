@@ -16,6 +16,8 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
 // much nearer than its seed a place may be.
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kBetweenStarts = 0.25;
+// Nearer than this, of the size, whether points lie in the other solid is a matter of rounding.
+constexpr double kRoundingOfTouch = 1e-9;
 // What is left of a neighbourhood when one place is proved to be the only one within reach.
 constexpr double kAloneCap = 0.05, kAloneWithin = 0.99;
 // Cosine of normals that face each other.
@@ -183,8 +185,9 @@ bool ExtremalSearch::near(const ExtremalSide& side_a, const ExtremalSide& side_b
 
 // Is the root a place where the two are near, and none on a far side?
 bool ExtremalSearch::is_place() const noexcept {
-  if (b_.cavity()) return root_.least && (root_.d >= 0 || surface_holds(b_, root_.pa));
-  return root_.d >= 0 ? root_.least : root_.parts && overlaps_there();
+  const bool touches = std::abs(root_.d) <= kRoundingOfTouch * scale_;
+  if (b_.cavity()) return root_.least && (touches || root_.d >= 0 || surface_holds(b_, root_.pa));
+  return root_.d >= 0 ? root_.least : root_.parts && (touches || overlaps_there());
 }
 
 bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a,

@@ -13,9 +13,15 @@ namespace {
 
 constexpr std::uint32_t kMostPieces = 128;
 constexpr int kMostBackUps = 16;
-constexpr double kTouch = 1e-8;           // gaps up to this touch [m]
-constexpr double kStay = 1e-6;            // touching contacts that open slower stay, and may carry force [m/s]
-constexpr double kStick = 1e-7;           // slip that is none [m/s]
+constexpr double kTouch = 1e-8;  // gaps up to this touch [m]
+// Of a smooth surface that fits another along a line or over an area: as it rolls, its lowest place runs away from the
+// points that stand for it, by the square of the way that it turns in a step [m].
+constexpr double kFit = 1e-6;
+constexpr double kStay = 1e-6;   // touching contacts that open slower stay, and may carry force [m/s]
+constexpr double kStick = 1e-7;  // slip that is none [m/s]
+// The same where slip has just turned round: its direction turns faster the slower it is, and no step is short enough
+// to follow it to its end. What is left would go within some microseconds.
+constexpr double kStickTurned = 1e-5;
 constexpr double kTimeTolerance = 1e-11;  // of events [s]
 constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
 constexpr int kMostRoots = 60;
@@ -149,7 +155,8 @@ void ExactStepper::classify() noexcept {
   for (FollowedContact& c : forces_.contacts()) {
     const Vec3 slip = slip_of(c, forces_);
     const double speed = slip.norm();
-    c.slides = speed > kStick;
+    const bool turned = c.shape_a == turned_a_ && c.shape_b == turned_b_;
+    c.slides = speed > (turned ? kStickTurned : kStick);
     if (c.slides) c.slip_W = slip / speed;
   }
 }
@@ -200,6 +207,19 @@ double ExactStepper::known_depth(const Manifold& m) noexcept {
   return depth;
 }
 
+// Do the pair's surfaces fit each other, now or when the piece began, where they touched?
+bool ExactStepper::fits(const Model& model, const Manifold& m) noexcept {
+  const auto smooth = [&](std::uint32_t s) { return model.shapes[s].shape.kind == ShapeKind::smooth; };
+  if (!smooth(m.shape_a) && !smooth(m.shape_b)) return false;
+  bool touched = false, several = m.count > 1;
+  for (const FollowedContact& c : forces_.contacts()) {
+    if (c.shape_a != m.shape_a || c.shape_b != m.shape_b) continue;
+    touched = true;
+    several = several || !c.smooth;
+  }
+  return touched && several;
+}
+
 // The deepest overlap that is new in this piece.
 bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept {
   out.depth = kTouch;
@@ -208,7 +228,7 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
     const Manifold& m = tick.contacts.manifolds[i];
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     if (m.depth_max <= out.depth) continue;
-    const double known = known_depth(m);
+    const double known = known_depth(m) + (fits(tick.model, m) ? kFit : 0.0);
     for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
       const double depth = tick.contacts.points[k].depth - known;
       if (depth > out.depth) out.depth = depth, manifold = i, point = k;
@@ -337,6 +357,8 @@ double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, Exa
   }
   if (known.contact == kNone) return dt;
   ++(known.slip ? report.stops : report.breaks);
+  const FollowedContact& c = forces_.contacts()[known.contact];
+  if (known.slip) turned_a_ = c.shape_a, turned_b_ = c.shape_b;
   tick.finder->find();
   return dt;
 }
@@ -348,6 +370,7 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
   strike(tick, state, report);
   forces_.look(state.q.data(), state.v.data());
   classify();
+  turned_a_ = turned_b_ = kNone;
   save(state);
   forces_.forget_trials();
   forces_.evaluate(state.q.data(), state.v.data(), force_.data());
@@ -365,6 +388,7 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
 
 double ExactStepper::advance(const Tick& tick, State& state, StepReport& report) noexcept {
   forces_.start(tick, state);
+  turned_a_ = turned_b_ = kNone;
   double left = tick.h;
   ExactReport& exact = report.exact;
   while (left > kTimeTolerance && exact.pieces < kMostPieces) {

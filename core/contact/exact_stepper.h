@@ -46,6 +46,7 @@ class ExactStepper {
   [[nodiscard]] double known_depth(const Manifold& m) noexcept;
   void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
               FollowedContact& out) const noexcept;
+  [[nodiscard]] bool fits(const Model& model, const Manifold& m) noexcept;
   bool find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept;
   double back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state, ExactReport& report) noexcept;
@@ -77,6 +78,7 @@ class ExactStepper {
   std::vector<Hidden> hidden_;
   std::vector<std::uint8_t> is_hidden_;
   std::uint32_t hidden_count_ = 0;
+  std::uint32_t turned_a_ = kNone, turned_b_ = kNone;  // the pair whose slip turned round at the end of the last piece
   std::vector<SpatialForce> force_;
 };
 
