@@ -160,6 +160,30 @@ def test_other_models_count_pairs_and_no_exact_steps(make_server, run_program, t
     assert not any(exact.values()) and exact == figures(solver.exact, KINDS) and last.exact_pieces == 0
 
 
+def test_a_slow_step_is_counted_once_and_told_until_the_next(make_server):
+    """At 100 Hz a step moves ten ticks: each of its states tells its figures, the totals have them once."""
+    server = make_server("--lockstep", scene=EXACT).start()
+    with server.connect() as client, client.lockstep() as lockstep:
+        states = [lockstep.step() for _ in range(TICKS)]
+        solver = client.statistics().solver
+    assert solver.ticks_per_step == 10
+    adopted = [s for s in states if s.exact_pieces and not s.status & tactus.Status.EXTRAPOLATED]
+    assert len(adopted) == solver.solves == TICKS // 10
+    assert figures(solver.exact, KINDS) == {name: sum(getattr(s, f"exact_{name}") for s in adopted) for name in KINDS}
+    assert solver.exact.collisions >= 4
+    assert sum(s.exact_pieces for s in states) > 9 * solver.exact.pieces
+
+
+def test_watch_tells_the_newest_step(make_server, tmp_path, run_program):
+    config = tmp_path / "every_tick.toml"
+    config.write_text(CONFIG)
+    server = make_server("--config", config, scene=EXACT).start()
+    told = run_program(require_program("tactus"), "watch", "--json", "--seconds", "2.5", "--host", f"127.0.0.1:{server.port}")
+    lines = [json.loads(line)["exact"] for line in told.stdout.splitlines()]
+    assert lines, told.stderr
+    assert all(set(line) == {*KINDS, "event_time_s"} and line["pieces"] >= 1 for line in lines)
+
+
 def told_of(state):
     return [getattr(state, f"exact_{name}") for name in (*KINDS, "event_time_s")] + [state.status & (tactus.Status.EXACT_EXHAUSTED | tactus.Status.EXACT_UNRESOLVED)]
 
