@@ -127,6 +127,8 @@ Spread spread_of(std::vector<double> values);
 
 // Lines joined by "; ".
 std::string one_line(const std::string& text);
+// What the exact stepper did since start, in one line.
+std::string exact_words(const v1::ExactStatistics& exact);
 
 // Takes the lease "world" for the life of a command; the error says who holds it.
 void claim_world(client::Client& client, bool take_over);

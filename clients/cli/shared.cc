@@ -103,6 +103,16 @@ std::string one_line(const std::string& text) {
   return out;
 }
 
+std::string exact_words(const v1::ExactStatistics& e) {
+  const auto count = [](std::uint64_t n, const char* what) { return std::to_string(n) + what; };
+  std::string out = count(e.collisions(), " collisions, ") + count(e.breaks(), " breaks and ") +
+                    count(e.stops(), " ends of slip found in time, ") + count(e.evaluations(), " evaluations, ") +
+                    count(e.bisections(), " bisections, ") + count(e.pieces(), " pieces");
+  if (e.unresolved() > 0) out += "; " + count(e.unresolved(), " collision times NOT FOUND");
+  if (e.exhausted() > 0) out += "; " + count(e.exhausted(), " steps CUT SHORT: too many pieces");
+  return out;
+}
+
 void claim_world(client::Client& client, bool take_over) {
   try {
     client.claim({"world"}, take_over);

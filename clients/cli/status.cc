@@ -88,6 +88,10 @@ void print_status(const v1::Statistics& s, const v1::LeaseList& leases) {
     std::printf("witnesses   %.2f %% of %.3g still decided, %llu by fallback, %llu unknown; %llu stops of bodies\n",
                 100 * static_cast<double>(w.hits()) / pairs, pairs, ull{w.fallbacks()}, ull{w.unknown()},
                 ull{solver.continuous_stops()});
+  if (w.closed_hits() + w.closed_misses() > 0)
+    std::printf("closed form %llu pairs that had met before, %llu first looks\n", ull{w.closed_hits()},
+                ull{w.closed_misses()});
+  if (solver.exact().pieces() > 0) std::printf("exact       %s\n", exact_words(solver.exact()).c_str());
   const v1::ShadowStatistics& shadow = s.shadow();
   if (!shadow.model().empty())
     std::printf("shadow      %s at %g Hz, %llu comparisons, %llu left out; %.3g mm (%s), %.3g m/s, %.3g N apart\n",
@@ -152,7 +156,13 @@ void write_solvers(Json& json, const v1::SolverStatistics& solver, const v1::Sha
   json.field("inconsistent", solver.inconsistent()).field("indeterminate", solver.indeterminate());
   const v1::WitnessStatistics& w = solver.witnesses();
   json.open('{', "witnesses").field("hits", w.hits()).field("misses", w.misses()).field("fallbacks", w.fallbacks());
-  json.field("unknown", w.unknown()).close('}').field("continuous_stops", solver.continuous_stops());
+  json.field("unknown", w.unknown()).field("closed_hits", w.closed_hits()).field("closed_misses", w.closed_misses());
+  json.close('}').field("continuous_stops", solver.continuous_stops());
+  const v1::ExactStatistics& exact = solver.exact();
+  json.open('{', "exact").field("pieces", exact.pieces()).field("collisions", exact.collisions());
+  json.field("evaluations", exact.evaluations()).field("bisections", exact.bisections());
+  json.field("breaks", exact.breaks()).field("stops", exact.stops()).field("unresolved", exact.unresolved());
+  json.field("exhausted", exact.exhausted()).close('}');
   json.field("adoption_tick", solver.adoption_tick()).field("solve_us", solver.solve_us()).close('}');
   json.open('{', "shadow").field("model", shadow.model()).field("rate_hz", shadow.rate_hz());
   json.field("comparisons", shadow.comparisons()).field("skipped", shadow.skipped()).field("tick", shadow.tick());

@@ -23,18 +23,21 @@ namespace tactus::cli {
 namespace {
 
 std::string status_words(std::uint32_t bits) {
-  static constexpr std::pair<std::uint32_t, const char*> kWords[] = {{v1::STATUS_PAUSED, "paused"},
-                                                                     {v1::STATUS_LOCKSTEP, "lockstep"},
-                                                                     {v1::STATUS_CONTACTS_DROPPED, "contacts dropped"},
-                                                                     {v1::STATUS_UNCONVERGED, "solver unconverged"},
-                                                                     {v1::STATUS_BODY_FROZEN, "body frozen"},
-                                                                     {v1::STATUS_LATE_TICK, "late tick"},
-                                                                     {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
-                                                                     {v1::STATUS_EXTRAPOLATED, "between solver steps"},
-                                                                     {v1::STATUS_SOLVE_LATE, "solver late"},
-                                                                     {v1::STATUS_RECORD_LOST, "recorder behind"},
-                                                                     {v1::STATUS_ROBOT_FAULT, "robot fault"},
-                                                                     {v1::STATUS_FAULT, "FAULT"}};
+  static constexpr std::pair<std::uint32_t, const char*> kWords[] = {
+      {v1::STATUS_PAUSED, "paused"},
+      {v1::STATUS_LOCKSTEP, "lockstep"},
+      {v1::STATUS_CONTACTS_DROPPED, "contacts dropped"},
+      {v1::STATUS_UNCONVERGED, "solver unconverged"},
+      {v1::STATUS_EXACT_UNRESOLVED, "collision time not found"},
+      {v1::STATUS_EXACT_EXHAUSTED, "exact step cut short"},
+      {v1::STATUS_BODY_FROZEN, "body frozen"},
+      {v1::STATUS_LATE_TICK, "late tick"},
+      {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
+      {v1::STATUS_EXTRAPOLATED, "between solver steps"},
+      {v1::STATUS_SOLVE_LATE, "solver late"},
+      {v1::STATUS_RECORD_LOST, "recorder behind"},
+      {v1::STATUS_ROBOT_FAULT, "robot fault"},
+      {v1::STATUS_FAULT, "FAULT"}};
   std::string out;
   for (const auto& [bit, word] : kWords)
     if (bits & bit) out.append(out.empty() ? "" : ", ").append(word);
@@ -142,6 +145,7 @@ std::vector<std::string> block_lines(const Sight& sight) {
   out.push_back(beat_line("wake late ", s.wake_late_us, sight.peak.wake_late_us, around.wake_late_us, sight.period_us));
   out.push_back(line("contacts   %s %5u (%u dropped%s)", watch_bar(s.contact_count, full.contacts).c_str(),
                      s.contact_count, s.contacts_dropped, around.witnesses.c_str()));
+  if (!around.exact.empty()) out.push_back("exact      " + around.exact);
   out.push_back(line("deepest    %s %5.3g mm (most %.3g)", watch_bar(1e3 * s.penetration_max_m, full.depth_mm).c_str(),
                      1e3 * s.penetration_max_m, full.depth_mm));
   out.push_back(line("energy     %s %5.3g J (most %.3g)", watch_bar(s.kinetic_energy_j, full.energy_j).c_str(),
@@ -181,6 +185,13 @@ void print_line(const Sight& sight) {
   if (const std::string held = sight.tools.words(); !held.empty()) std::printf("  devices: %s\n", held.c_str());
 }
 
+void add_exact(Json& json, const client::ExactStep& e) {
+  json.open('{', "exact").field("pieces", e.pieces).field("collisions", e.collisions);
+  json.field("evaluations", e.evaluations).field("bisections", e.bisections).field("breaks", e.breaks);
+  json.field("stops", e.stops).field("unresolved", e.unresolved).field("exhausted", e.exhausted);
+  json.field("event_time_s", e.event_time_s).close('}');
+}
+
 void print_json(const Sight& sight) {
   const client::State& s = sight.state;
   const client::Link& link = sight.link;
@@ -193,6 +204,7 @@ void print_json(const Sight& sight) {
   json.field("contacts_dropped", s.contacts_dropped).field("penetration_max_m", s.penetration_max_m);
   json.field("solver_failures", s.solver_failures).field("solver_fallbacks", s.solver_fallbacks);
   json.field("inconsistent", s.inconsistent).field("indeterminate", s.indeterminate);
+  add_exact(json, s.exact);
   json.field("kinetic_energy_j", s.kinetic_energy_j).field("ticks_missed", s.ticks_missed);
   json.field("state_age_us", link.age_us).field("received_rate", link.received_rate).field("states", link.states);
   json.field("states_lost", link.states_lost).field("lost_in_a_row_max", link.lost_in_a_row_max);

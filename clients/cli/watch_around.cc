@@ -45,6 +45,7 @@ Around Around::look(client::Client& client) {
   out.work_us = statistics.work_us();
   out.clients = statistics.clients_size();
   out.witnesses = witness_words(statistics.solver().witnesses());
+  if (statistics.solver().exact().pieces() > 0) out.exact = exact_words(statistics.solver().exact());
   for (const auto& c : statistics.clients())
     if (c.has_quality() && c.quality().cycles() > 0) out.commanders.push_back({c.name(), c.quality()});
   const v1::LeaseList leases = client.list_leases();

@@ -14,6 +14,7 @@ namespace tactus::cli {
 // The scene, the model, the beat of the last second, who drives, who commands, and how many look on.
 struct Around {
   std::string scene, model, world_holder = "nobody", pushers, witnesses;
+  std::string exact;                                        // empty: the exact stepper has not moved this world
   v1::Histogram wake_late_us, work_us;                      // of the last second
   std::vector<std::pair<std::string, std::string>> leases;  // channel, who holds it
   struct Commander {

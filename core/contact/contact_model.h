@@ -31,6 +31,17 @@ struct ExactReport {
   [[nodiscard]] std::uint32_t discontinuities() const noexcept { return collisions + breaks + stops; }
 };
 
+struct ExactTotals {  // over many steps
+  std::uint64_t pieces = 0, collisions = 0, evaluations = 0, bisections = 0, breaks = 0, stops = 0;
+  std::uint64_t unresolved = 0, exhausted = 0;
+
+  ExactTotals& operator+=(const ExactReport& o) noexcept {
+    pieces += o.pieces, collisions += o.collisions, evaluations += o.evaluations, bisections += o.bisections;
+    breaks += o.breaks, stops += o.stops, unresolved += o.unresolved, exhausted += o.exhausted;
+    return *this;
+  }
+};
+
 // What happened in one tick. Full is a reported number, never an error.
 struct StepReport {
   std::uint32_t contacts = 0;  // points in overlap that collision kept

@@ -86,6 +86,14 @@ def add_contacts(packet):
     return packet
 
 
+def add_exact(packet):
+    packet.status_bits = m.Status.EXACT_UNRESOLVED | m.Status.EXACT_EXHAUSTED
+    packet.exact_pieces, packet.exact_collisions, packet.exact_evaluations, packet.exact_bisections = 128, 60, 71, 2
+    packet.exact_breaks, packet.exact_stops, packet.exact_unresolved, packet.exact_exhausted = 66, 1, 3, 1
+    packet.exact_event_time_s = 2.0**-11
+    return packet
+
+
 def add_verdicts(packet):
     codes = ["APPLIED", "CLAMPED", "SUPERSEDED", "EXPIRED", "REFUSED_STALE_EPOCH", "REFUSED_LEASED_BY_OTHER", "REFUSED_NOT_FINITE",
              "REFUSED_MALFORMED"]  # fmt: skip
@@ -260,6 +268,7 @@ def golden():
         "state_double": datagram("two bodies, double precision, with wrench", "STATE", 1, add_wrench(state(1000, [1, 2]))),
         "state_float": datagram("twenty bodies, single precision", "STATE", 2, state(1000, range(1, 21), single=True)),
         "state_contacts": datagram("contacts, contacts dropped, unconverged", "STATE", 3, add_contacts(state(1001, [1]))),
+        "state_exact": datagram("a step of the exact stepper that ran out of pieces", "STATE", 19, add_exact(state(1006, [1]))),
         "state_verdicts": datagram("the last eight verdicts", "STATE", (1 << 40) + 4, add_verdicts(state(1002, [1]))),
         "state_empty": datagram("no body at all, paused in lockstep", "STATE", 5, m.StatePacket(scene_epoch=EPOCH, parts=1, status_bits=3)),
         "state_part_0_of_2": datagram("first part of a tick", "STATE", 6, state(1003, range(0, 9), part=0, parts=2)),

@@ -102,6 +102,8 @@ static_assert(kStatusCommandsDropped == std::uint32_t{v1::STATUS_COMMANDS_DROPPE
               kStatusFault == std::uint32_t{v1::STATUS_FAULT});
 static_assert(kStatusExtrapolated == std::uint32_t{v1::STATUS_EXTRAPOLATED} &&
               kStatusSolveLate == std::uint32_t{v1::STATUS_SOLVE_LATE});
+static_assert(kStatusExactUnresolved == std::uint32_t{v1::STATUS_EXACT_UNRESOLVED} &&
+              kStatusExactExhausted == std::uint32_t{v1::STATUS_EXACT_EXHAUSTED});
 static_assert(v1::VerdictCode_MAX < static_cast<int>(kVerdictCodes));
 
 }  // namespace

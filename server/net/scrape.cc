@@ -34,6 +34,23 @@ void add_tick(Exposition& out, const TickMetrics& m) {
   out.gauge("tactus_real_time_factor", "Simulated over real time, of late.", m.real_time_factor.read());
 }
 
+void add_exact(Exposition& out, const TickMetrics& m) {
+  out.counter("tactus_exact_pieces_total", "Exact stepper: pieces of steps without a discontinuity inside.",
+              m.exact_pieces.read());
+  const std::string found = "Exact stepper: collisions, breaks of contacts and ends of slip found in time.";
+  out.counter("tactus_exact_discontinuities_total", found, m.exact_collisions.read(), {{"kind", "collision"}});
+  out.counter("tactus_exact_discontinuities_total", found, m.exact_breaks.read(), {{"kind", "break"}});
+  out.counter("tactus_exact_discontinuities_total", found, m.exact_stops.read(), {{"kind", "stop"}});
+  out.counter("tactus_exact_evaluations_total", "Exact stepper: distances of features evaluated for collision times.",
+              m.exact_evaluations.read());
+  out.counter("tactus_exact_bisections_total", "Exact stepper: collisions searched for by halving the time.",
+              m.exact_bisections.read());
+  out.counter("tactus_exact_unresolved_total", "Exact stepper: overlaps without a collision time, worked off as drift.",
+              m.exact_unresolved.read());
+  out.counter("tactus_exact_exhausted_total", "Exact stepper: steps out of pieces, whose rest was a fixed one.",
+              m.exact_exhausted.read());
+}
+
 void add_solvers(Exposition& out, const TickMetrics& m) {
   out.counter("tactus_solves_total", "Steps of a slow model that were adopted.", m.solves.read());
   out.counter("tactus_solves_late_total", "Steps of a slow model that were not there when due.", m.late_solves.read());
@@ -45,10 +62,14 @@ void add_solvers(Exposition& out, const TickMetrics& m) {
   const std::string witnesses = "Pairs whose last witness still decided (hit), or was searched for anew (miss).";
   out.counter("tactus_witnesses_total", witnesses, m.witness_hits.read(), {{"found", "hit"}});
   out.counter("tactus_witnesses_total", witnesses, m.witness_misses.read(), {{"found", "miss"}});
+  const std::string closed = "Pairs in closed form that had met before (hit), or were looked at first (miss).";
+  out.counter("tactus_witnesses_closed_total", closed, m.witness_closed_hits.read(), {{"found", "hit"}});
+  out.counter("tactus_witnesses_closed_total", closed, m.witness_closed_misses.read(), {{"found", "miss"}});
   out.counter("tactus_witness_fallbacks_total", "Extremal points that only a fallback found.",
               m.witness_fallbacks.read());
   out.counter("tactus_witness_unknown_total", "Extremal points that were not found.", m.witness_unknown.read());
   out.counter("tactus_continuous_stops_total", "Continuous bodies put back to a touch.", m.continuous_stops.read());
+  add_exact(out, m);
   out.histogram("tactus_solve_seconds", "Time of a slow model's step.", copy(m.solve_ns));
   out.counter("tactus_shadow_comparisons_total", "Comparisons with the shadow model.", m.shadow_solves.read());
 }

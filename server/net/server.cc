@@ -127,7 +127,7 @@ void NetServer::every_second() {
   second_timer_.expires_after(std::chrono::seconds(1));
   second_timer_.async_wait([this](asio::error_code error) {
     if (error) return;
-    if (const std::string late = statistics_.roll(); !late.empty()) spdlog::warn("{}", late);
+    for (const std::string& line : statistics_.roll()) spdlog::warn("{}", line);
     if (on_second) on_second(statistics_.status_line());
     every_second();
   });

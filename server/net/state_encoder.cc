@@ -55,11 +55,13 @@ class FieldWriter {
 
 // Upper bounds of the parts of a packet [bytes]: scalars 1-14, 50-55 and 70; a column's tag and length.
 constexpr std::size_t kScalarsMax = 102 + 36 + 6, kColumnHead = 4;
-// Of the scalars that are mostly zero, and so left out: 56-59 and 90.
+// Of the scalars that are mostly zero, and so left out: 56-59, 71-79 and 90.
 std::size_t rare_scalars(const StateFrame& f) {
-  std::size_t bytes = f.play_time_ns != 0 ? 10 : 0;
+  const ExactReport& e = f.report.exact;
+  std::size_t bytes = (f.play_time_ns != 0 ? 10 : 0) + (std::bit_cast<std::uint64_t>(e.event_time) != 0 ? 10 : 0);
   for (const std::uint32_t x :
-       {f.report.solver_failures, f.report.solver_fallbacks, f.report.inconsistent, f.report.indeterminate})
+       {f.report.solver_failures, f.report.solver_fallbacks, f.report.inconsistent, f.report.indeterminate, e.pieces,
+        e.collisions, e.evaluations, e.bisections, e.breaks, e.stops, e.unresolved, e.exhausted})
     bytes += x != 0 ? 6 : 0;
   return bytes;
 }
@@ -241,6 +243,18 @@ void jacobian_columns(FieldWriter& w, const PacketSource& s, const PacketRange& 
   for (const JacobianRow& row : jacobian) w.put(row.value);
 }
 
+void exact(FieldWriter& w, const ExactReport& e) {
+  w.fixed32(71, e.pieces);
+  w.fixed32(72, e.collisions);
+  w.fixed32(73, e.evaluations);
+  w.fixed32(74, e.bisections);
+  w.fixed32(75, e.breaks);
+  w.fixed32(76, e.stops);
+  w.fixed32(77, e.unresolved);
+  w.fixed32(78, e.exhausted);
+  w.real(79, e.event_time);
+}
+
 void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
   if (v.empty()) return;
   w.column(40, 8 * v.size());
@@ -303,6 +317,7 @@ std::size_t encode_packet(const PacketSource& source, const PacketRange& range, 
   sensors(w, source, range);
   end_effectors(w, source, range);
   w.fixed32(70, source.up_lost);
+  exact(w, f.report.exact);
   jacobian_columns(w, source, range);
   w.fixed64(90, f.play_time_ns);
   TACTUS_ASSERT(w.size() <= source.payload_max);

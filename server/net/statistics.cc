@@ -56,6 +56,17 @@ void fill_quality(const LinkFigures& f, v1::LinkQuality& out) {
   out.set_explanation(f.explanation);
 }
 
+void fill_exact(const TickMetrics& m, v1::ExactStatistics& out) {
+  out.set_pieces(m.exact_pieces.read());
+  out.set_collisions(m.exact_collisions.read());
+  out.set_evaluations(m.exact_evaluations.read());
+  out.set_bisections(m.exact_bisections.read());
+  out.set_breaks(m.exact_breaks.read());
+  out.set_stops(m.exact_stops.read());
+  out.set_unresolved(m.exact_unresolved.read());
+  out.set_exhausted(m.exact_exhausted.read());
+}
+
 static_assert(static_cast<int>(LinkCause::none) == v1::LINK_CAUSE_NONE &&
               static_cast<int>(LinkCause::slow_client) == v1::LINK_CAUSE_SLOW_CLIENT);
 static_assert(static_cast<int>(LinkCause::lossy_link) == v1::LINK_CAUSE_LOSSY_LINK &&
@@ -68,7 +79,7 @@ static_assert(static_cast<int>(LinkCause::slow_server) == v1::LINK_CAUSE_SLOW_SE
 NetStatistics::NetStatistics(Hub& hub)
     : hub_(hub), rolled_ns_(now_ns()), scrape_(hub.tick.metrics(), hub.options.web.metrics) {}
 
-std::string NetStatistics::roll() {
+std::vector<std::string> NetStatistics::roll() {
   const TickMetrics& m = hub_.tick.metrics();
   wake_window_.take(m.wake_late_ns, wake_);
   work_window_.take(m.work_ns, work_);
@@ -85,7 +96,10 @@ std::string NetStatistics::roll() {
   contacts_seen_ = contacts;
   skipped_seen_ = skipped;
   leave_sample();
-  return watch_rate();
+  std::vector<std::string> lines{watch_rate(),
+                                 exact_watch_.take({m.exact_unresolved.read(), m.exact_exhausted.read()})};
+  std::erase_if(lines, [](const std::string& line) { return line.empty(); });
+  return lines;
 }
 
 std::string NetStatistics::watch_rate() {
@@ -190,6 +204,9 @@ void NetStatistics::fill_solvers(v1::Statistics& out) const {
   witnesses->set_misses(m.witness_misses.read());
   witnesses->set_fallbacks(m.witness_fallbacks.read());
   witnesses->set_unknown(m.witness_unknown.read());
+  witnesses->set_closed_hits(m.witness_closed_hits.read());
+  witnesses->set_closed_misses(m.witness_closed_misses.read());
+  fill_exact(m, *solver->mutable_exact());
   solver->set_continuous_stops(m.continuous_stops.read());
   m.solve_ns.copy(histogram);
   set_histogram(solver->mutable_solve_us(), histogram);

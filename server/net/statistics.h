@@ -2,10 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "server/metrics/histogram.h"
 #include "server/net/requests.h"
 #include "server/net/scrape.h"
+#include "server/solver/exact_watch.h"
 #include "server/solver/rate_watch.h"
 
 namespace tactus::net {
@@ -16,8 +18,9 @@ void set_histogram(v1::Histogram* out, const HistogramData& ns);
 class NetStatistics {
  public:
   explicit NetStatistics(Hub& hub);
-  // Once a second: closes the window. Gives what the log should be told of a slow model that does not hold its rate.
-  std::string roll();
+  // Once a second: closes the window. Gives the lines that the log should be told: of a slow model that does not hold
+  // its rate, of an exact stepper that did not do what was asked.
+  std::vector<std::string> roll();
   // Asks the tick for the present hash (one question at a time for all who wait), then replies.
   void answer(const Exchange& x);
   [[nodiscard]] std::string status_line() const;
@@ -34,6 +37,7 @@ class NetStatistics {
   Hub& hub_;
   HistogramWindow wake_window_, work_window_, step_window_, solve_window_;
   RateWatch rate_watch_;
+  ExactWatch exact_watch_;
   HistogramData wake_, work_, step_;  // of the last full second
   std::uint64_t rolled_ns_ = 0, ticks_seen_ = 0, contacts_seen_ = 0, skipped_seen_ = 0, skipped_ = 0, beats_seen_ = 0;
   double rate_hz_ = 0, contacts_mean_ = 0;

@@ -57,6 +57,8 @@ std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
   if (lockstep_) bits |= kStatusLockstep;
   if (report_.points_dropped + report_.pairs_dropped > 0) bits |= kStatusContactsDropped;
   if (report_.sweeps_exhausted + report_.solver_failures > 0) bits |= kStatusUnconverged;
+  if (report_.exact.unresolved > 0) bits |= kStatusExactUnresolved;
+  if (report_.exact.exhausted > 0) bits |= kStatusExactExhausted;
   if (any_frozen_) bits |= kStatusBodyFrozen;
   if (wake.late) bits |= kStatusLateTick;
   if (link_.commands_dropped.read() != commands_dropped_seen_) bits |= kStatusCommandsDropped;

@@ -59,6 +59,10 @@ struct TickMetrics {
   Histogram solve_ns;           // of what was adopted
   Counter solver_failures, solver_fallbacks, inconsistent, indeterminate;  // islands of all steps (StepReport)
   Counter witness_hits, witness_misses, witness_fallbacks, witness_unknown, continuous_stops;  // of all steps
+  Counter witness_closed_hits, witness_closed_misses;
+  // Of all steps (ExactReport).
+  Counter exact_pieces, exact_collisions, exact_evaluations, exact_bisections, exact_breaks, exact_stops,
+      exact_unresolved, exact_exhausted;
   Counter shadow_solves, shadow_skipped;  // comparisons; intervals left out because the shadow was not done
   Histogram shadow_ns;
   Counter bare_beats, bare_late, block_beats, block_late;  // interleave measurement
@@ -142,6 +146,7 @@ class TickLoop {
   void swap_solvers(const Command& command) noexcept;
   void advance_world() noexcept;
   void account_solvers() noexcept;
+  void account_contacts() noexcept;
   void retire(SlowSolver* solver) noexcept;
   void retire(ShadowSolver* shadow) noexcept;
 

@@ -51,6 +51,20 @@ void mix_slots(const StateSlot& a, const StateSlot& b, double s, StateSlot& out)
   out.frame.sim_time = mix(a.frame.sim_time, b.frame.sim_time, s);
 }
 
+ExactReport exact_of(const v1::StatePacket& state) {
+  ExactReport out;
+  out.pieces = state.exact_pieces();
+  out.collisions = state.exact_collisions();
+  out.evaluations = state.exact_evaluations();
+  out.bisections = state.exact_bisections();
+  out.breaks = state.exact_breaks();
+  out.stops = state.exact_stops();
+  out.unresolved = state.exact_unresolved();
+  out.exhausted = state.exact_exhausted();
+  out.event_time = state.exact_event_time_s();
+  return out;
+}
+
 }  // namespace
 
 PlayTape::PlayTape(const std::string& path) : PlayTape(std::make_unique<std::ifstream>(path, std::ios::binary), path) {}
@@ -148,6 +162,7 @@ bool PlayTape::take_state(const v1::StatePacket& state, StateSlot& out) {
   f.report.solver_fallbacks = state.solver_fallbacks();
   f.report.inconsistent = state.inconsistent();
   f.report.indeterminate = state.indeterminate();
+  f.report.exact = exact_of(state);
   f.kinetic_energy = static_cast<double>(state.kinetic_energy_j());
   f.work_us = state.work_us();
   f.wake_late_us = state.wake_late_us();

@@ -65,6 +65,18 @@ void to_contacts(Bytes bytes, std::uint32_t count, v1::StatePacket& out) {
   }
 }
 
+void to_exact(const ExactReport& e, v1::StatePacket& out) {
+  out.set_exact_pieces(e.pieces);
+  out.set_exact_collisions(e.collisions);
+  out.set_exact_evaluations(e.evaluations);
+  out.set_exact_bisections(e.bisections);
+  out.set_exact_breaks(e.breaks);
+  out.set_exact_stops(e.stops);
+  out.set_exact_unresolved(e.unresolved);
+  out.set_exact_exhausted(e.exhausted);
+  out.set_exact_event_time_s(e.event_time);
+}
+
 void to_state(Bytes bytes, v1::StatePacket& out) {
   StateFrame f;
   TACTUS_ASSERT(bytes.size() >= sizeof f);
@@ -93,6 +105,7 @@ void to_state(Bytes bytes, v1::StatePacket& out) {
   out.set_solver_fallbacks(f.report.solver_fallbacks);
   out.set_inconsistent(f.report.inconsistent);
   out.set_indeterminate(f.report.indeterminate);
+  to_exact(f.report.exact, out);
 }
 
 v1::TickMark::Kind mark_of(const RecordRow& row) {

@@ -20,6 +20,14 @@ std::string array(std::initializer_list<double> values) {
   return out + "]";
 }
 
+// Table 1's discontinuities (Baraff 1990) are collisions + breaks + stops.
+std::string exact_json(const ExactTotals& e) {
+  return "{\"pieces\": " + std::to_string(e.pieces) + ", \"collisions\": " + std::to_string(e.collisions) +
+         ", \"evaluations\": " + std::to_string(e.evaluations) + ", \"bisections\": " + std::to_string(e.bisections) +
+         ", \"breaks\": " + std::to_string(e.breaks) + ", \"stops\": " + std::to_string(e.stops) +
+         ", \"unresolved\": " + std::to_string(e.unresolved) + ", \"exhausted\": " + std::to_string(e.exhausted) + "}";
+}
+
 }  // namespace
 
 std::string json_text(const std::string& text) {
@@ -76,6 +84,7 @@ std::string result_json(const SimLabel& label, const World& world, const SimResu
                        ", \"closed_hits\": " + std::to_string(w.closed_hits) + ", \"closed_misses\": " +
                        std::to_string(w.closed_misses) + ", \"fallbacks\": " + std::to_string(w.fallbacks) +
                        ", \"unknown\": " + std::to_string(w.unknown) + "}");
+  add("exact", exact_json(r.exact));
   add("continuous_stops", std::to_string(r.continuous_stops));
   add("continuous_unknown", std::to_string(r.continuous_unknown));
   add("state_hash", json_text(hash));

@@ -38,6 +38,7 @@ SimResult run_simulation(World& world, const std::vector<Push>& pushes, std::uin
     result.solver_residual_max = std::max(result.solver_residual_max, report.solver_residual);
     result.bodies_frozen += report.bodies_frozen;
     result.witnesses += report.witnesses;
+    result.exact += report.exact;
     result.continuous_stops += report.continuous_stops;
     result.continuous_unknown += report.continuous_unknown;
     if (i >= settled) {

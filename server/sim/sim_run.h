@@ -42,6 +42,7 @@ struct SimResult {
   double solver_residual_max = 0;
   std::uint32_t bodies_frozen = 0;
   WitnessTotals witnesses;                                     // over all steps (State::witnesses)
+  ExactTotals exact;                                           // over all steps
   std::uint64_t continuous_stops = 0, continuous_unknown = 0;  // over all steps
   std::uint64_t state_hash = 0;
 };

@@ -161,10 +161,26 @@ std::string refusal(const Bytes& datagram, std::uint32_t session, wire::Sealer& 
 }  // namespace
 
 TEST_CASE("golden datagrams decode to what they describe, and are sealed to the same bytes") {
-  for (const char* name :
-       {"device", "tool", "state_double", "state_float", "state_contacts", "state_verdicts", "state_joints",
-        "state_play", "command_joints", "command_robot", "state_empty", "state_part_0_of_2", "state_part_1_of_2",
-        "command", "command_heartbeat", "ping", "pong", "grant", "shadow"})
+  for (const char* name : {"device",
+                           "tool",
+                           "state_double",
+                           "state_float",
+                           "state_contacts",
+                           "state_exact",
+                           "state_verdicts",
+                           "state_joints",
+                           "state_play",
+                           "command_joints",
+                           "command_robot",
+                           "state_empty",
+                           "state_part_0_of_2",
+                           "state_part_1_of_2",
+                           "command",
+                           "command_heartbeat",
+                           "ping",
+                           "pong",
+                           "grant",
+                           "shadow"})
     check_datagram(name);
 }
 

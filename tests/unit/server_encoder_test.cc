@@ -57,6 +57,11 @@ Case random_case(std::mt19937_64& random) {
   f.report.solver_fallbacks = static_cast<std::uint32_t>(random() % 3);
   f.report.inconsistent = static_cast<std::uint32_t>(random() % 2);
   f.report.indeterminate = static_cast<std::uint32_t>(random() % 2);
+  ExactReport& e = f.report.exact;
+  for (std::uint32_t* x :
+       {&e.pieces, &e.collisions, &e.evaluations, &e.bisections, &e.breaks, &e.stops, &e.unresolved, &e.exhausted})
+    *x = coin() ? 0 : static_cast<std::uint32_t>(random());
+  e.event_time = number();
   f.report.depth_max = number();
   f.kinetic_energy = number();
   f.work_us = coin() ? 0.0f : 17.5f;
@@ -178,6 +183,10 @@ std::string by_protobuf(const Case& c, const net::PacketRange& range, std::uint3
   p.set_work_us(f.work_us), p.set_wake_late_us(f.wake_late_us);
   p.set_solver_failures(f.report.solver_failures), p.set_solver_fallbacks(f.report.solver_fallbacks);
   p.set_inconsistent(f.report.inconsistent), p.set_indeterminate(f.report.indeterminate);
+  const ExactReport& e = f.report.exact;
+  p.set_exact_pieces(e.pieces), p.set_exact_collisions(e.collisions), p.set_exact_evaluations(e.evaluations);
+  p.set_exact_bisections(e.bisections), p.set_exact_breaks(e.breaks), p.set_exact_stops(e.stops);
+  p.set_exact_unresolved(e.unresolved), p.set_exact_exhausted(e.exhausted), p.set_exact_event_time_s(e.event_time);
   p.set_play_time_ns(f.play_time_ns);
   put_robots(c, range, p);
   return p.SerializeAsString();

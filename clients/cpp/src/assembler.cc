@@ -143,6 +143,8 @@ void read_head(const v1::StatePacket& p, State& state) {
   state.solver_fallbacks = p.solver_fallbacks();
   state.inconsistent = p.inconsistent();
   state.indeterminate = p.indeterminate();
+  state.exact = {p.exact_pieces(), p.exact_collisions(), p.exact_evaluations(), p.exact_bisections(),  p.exact_breaks(),
+                 p.exact_stops(),  p.exact_unresolved(), p.exact_exhausted(),   p.exact_event_time_s()};
   state.penetration_max_m = p.penetration_max_m();
   state.kinetic_energy_j = p.kinetic_energy_j();
   state.work_us = p.work_us();

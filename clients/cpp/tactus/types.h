@@ -144,6 +144,13 @@ class RobotView {
   const State* state_;
 };
 
+// What the exact stepper did in one step (realtime.proto, 71 to 79); all 0: another one moved the world.
+struct ExactStep {
+  std::uint32_t pieces = 0, collisions = 0, evaluations = 0, bisections = 0, breaks = 0, stops = 0;
+  std::uint32_t unresolved = 0, exhausted = 0;  // the step did not do what was asked
+  double event_time_s = 0;
+};
+
 // One tick as the server published it, put together from all its packets.
 struct State {
   std::uint32_t scene_epoch = 0;
@@ -168,6 +175,7 @@ struct State {
   std::uint32_t contact_count = 0, contacts_dropped = 0;
   // Of the last step of the model in charge: islands of contacts (realtime.proto, 56 to 59).
   std::uint32_t solver_failures = 0, solver_fallbacks = 0, inconsistent = 0, indeterminate = 0;
+  ExactStep exact;  // of the same step
   double penetration_max_m = 0, kinetic_energy_j = 0, work_us = 0, wake_late_us = 0;
   std::uint32_t up_lost = 0;  // of our datagrams up to echo_sequence, those that never reached the server so far
 

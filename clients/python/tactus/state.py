@@ -123,6 +123,16 @@ class State:
         self.solver_fallbacks = first.solver_fallbacks
         self.inconsistent = first.inconsistent
         self.indeterminate = first.indeterminate
+        # What the exact stepper did in it (71 to 79); all 0: another one moved the world.
+        self.exact_pieces = first.exact_pieces
+        self.exact_collisions = first.exact_collisions
+        self.exact_evaluations = first.exact_evaluations
+        self.exact_bisections = first.exact_bisections
+        self.exact_breaks = first.exact_breaks
+        self.exact_stops = first.exact_stops
+        self.exact_unresolved = first.exact_unresolved
+        self.exact_exhausted = first.exact_exhausted
+        self.exact_event_time_s = first.exact_event_time_s
         self.penetration_max_m = first.penetration_max_m
         self.kinetic_energy_j = first.kinetic_energy_j
         self.work_us = first.work_us

@@ -26,7 +26,7 @@ def opened(entry):
 
 
 def test_all_kinds_are_there():
-    assert len(of_kind("datagram")) == 20 and len(of_kind("control_frames")) == 2
+    assert len(of_kind("datagram")) == 21 and len(of_kind("control_frames")) == 2
     assert {ENTRIES[name]["type"] for name in of_kind("datagram")} == {"STATE", "COMMAND", "PING", "PONG", "GRANT", "SHADOW", "GRANTED", "DEVICE", "TOOL"}
 
 

@@ -9,6 +9,7 @@ const MARKS: [number, string, boolean][] = [
   [StatusBit.STATUS_UNCONVERGED, "solver not converged", false], [StatusBit.STATUS_BODY_FROZEN, "body frozen", true],
   [StatusBit.STATUS_COMMANDS_DROPPED, "commands dropped", true], [StatusBit.STATUS_FAULT, "FAULT", true],
   [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
+  [StatusBit.STATUS_EXACT_UNRESOLVED, "collision time not found", true], [StatusBit.STATUS_EXACT_EXHAUSTED, "exact step cut short", true],
   [StatusBit.STATUS_RECORD_LOST, "recorder behind", true], [StatusBit.STATUS_ROBOT_FAULT, "robot fault", true],
 ];
 
@@ -50,9 +51,11 @@ export function factsOf(s: Statistics, roundTrip_ms: number): { name: string; va
   const w = s.solver?.witnesses, pairs = Number((w?.hits ?? 0n) + (w?.misses ?? 0n)), unknown = w?.unknown ?? 0n;
   // How many pairs kept what decided them in the step before; bad where the contact of a smooth pair was not found at all.
   const witnesses = pairs > 0 ? [fact("witnesses", `${(100 * Number(w?.hits ?? 0n) / pairs).toFixed(1)} %`, unknown > 0n)] : [];
+  const e = s.solver?.exact;  // discontinuities that the exact stepper found in time; bad where a step did not do what was asked
+  const exact = e && e.pieces > 0n ? [fact("events", String(e.collisions + e.breaks + e.stops), e.unresolved + e.exhausted > 0n)] : [];
   return [fact("bodies", String(s.bodies)), fact("rate", `${s.rateHz.toFixed(0)} Hz`), fact("late", `${us(s.wakeLateUs)} us`),
     fact("work", `${us(s.workUs)} us`), fact("missed", String(s.ticksMissed), s.ticksMissed > 0n), fact("contacts", s.contactsMean.toFixed(0)),
-    fact("overlap", `${shown(1e3 * s.penetrationMaxM)} mm`), fact("trip", `${shown(roundTrip_ms)} ms`), fact("clients", String(s.clients.length)), ...witnesses];
+    fact("overlap", `${shown(1e3 * s.penetrationMaxM)} mm`), fact("trip", `${shown(roundTrip_ms)} ms`), fact("clients", String(s.clients.length)), ...witnesses, ...exact];
 }
 
 /** Columns of the plots that come with each state. */

@@ -50,6 +50,10 @@ test("facts: p50 / p99 of work and lateness as the statistics have them, missed 
   const seen = new Map(factsOf(create(StatisticsSchema, { solver: { witnesses: { hits: 3n, misses: 1n, unknown: 1n } } }), NaN).map((f) => [f.name, f]));
   assert.equal(seen.get("witnesses")!.value, "75.0 %");
   assert.ok(seen.get("witnesses")!.bad && !seen.get("missed")!.bad);
+  assert.equal(seen.get("events"), undefined);  // the exact stepper has not moved this world
+  const told = (exact: object) => factsOf(create(StatisticsSchema, { solver: { exact } }), NaN).find((f) => f.name === "events");
+  assert.deepEqual(told({ pieces: 9n, collisions: 4n, breaks: 2n, stops: 1n }), { name: "events", value: "7", bad: false });
+  assert.ok(told({ pieces: 9n, exhausted: 1n })!.bad && told({ pieces: 9n, unresolved: 1n })!.bad);
   assert.equal(seen.get("trip")!.value, "- ms");
   assert.equal(seen.get("late")!.value, "- / - us");
 });
