@@ -1,24 +1,17 @@
-// A smooth shape against everything but meshes: one point a place, midway between the extremal points. Where the
-// surfaces fit each other (a torus lying flat, a superellipsoid's flat pole on a face) one point would wander over the
-// contact from tick to tick: there the surface's lowest points around it are taken too.
+// A smooth shape against everything but meshes: one point a place, midway between the extremal points, and where the
+// surfaces fit each other those around it (fitting_points.h).
 #include <algorithm>
 #include <cmath>
 
 #include "core/collide/collide_places.h"
-#include "core/collide/extremal_feature.h"
-#include "core/collide/extremal_solid.h"
+#include "core/collide/fitting_points.h"
 #include "core/collide/narrow_table.h"
 
 namespace tactus {
 
 namespace {
 
-// Conditioning below which a contact with a plane is a line or an area: about the tilt of a torus [rad].
-constexpr double kFits = 0.02;
-// By how much the directions of the points around it are tilted [rad], and how many there are.
-constexpr double kTilt = 0.05;
-constexpr int kAround = 8;
-constexpr std::uint32_t kBorderSteps = 20;
+constexpr double kOneNormal = 0.999;  // cosine
 
 double gap_of_supports(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
   const Vec3 p_A = support(a, X_WA.R.transpose() * -n_W), p_B = support(b, X_WB.R.transpose() * n_W);
@@ -35,77 +28,6 @@ bool apart(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
   if (witness.axis_A.isZero(0) || !convex(a) || !convex(b)) return false;
   if (a.kind == ShapeKind::half_space || b.kind == ShapeKind::half_space) return false;
   return gap_of_supports(a, X_WA, b, X_WB, X_WA.R * witness.axis_A) > reach;
-}
-
-// From a point whose normal is tilted against m to the bottom of the valley that it lies over: along the direction of
-// the larger curvature only.
-Vec3 valley(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, const Vec3& m_W) noexcept {
-  if (surface.parametric()) return p_W;
-  ExtremalFeature on;
-  on.set_surface(surface, X_WS.R, X_WS.p);
-  ExtremalSide side;
-  side.p_S = X_WS.to_local(p_W), side.feature = 0;
-  on.place(side);
-  for (int i = 0; i < 4; ++i) {
-    on.evaluate();
-    Vec3 t1, t2;
-    tangent_basis(on.n(), t1, t2);
-    Form2 k;
-    Pair2 w;
-    on.curvature(t1, t2, k, w);
-    const double half = 0.5 * (k.xx - k.yy), large = 0.5 * (k.xx + k.yy) + std::sqrt(half * half + k.xy * k.xy);
-    if (large * surface.radius() < 0.1) break;
-    Pair2 v = half > 0 ? Pair2{large - k.yy, k.xy} : Pair2{k.xy, large - k.xx};
-    const double length2 = v.x * v.x + v.y * v.y;
-    if (length2 == 0) break;
-    const double x = (t1.dot(m_W) * v.x + t2.dot(m_W) * v.y) / (large * length2);
-    on.move(t1, t2, {x * v.x, x * v.y});
-  }
-  on.evaluate();
-  return on.p() + on.eta() * on.n();
-}
-
-// Where the surface crosses the border of the face next to p_W, which lies beyond it. False: nowhere near.
-bool at_border(const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat, std::int32_t face,
-               const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
-  const std::int32_t border = flat.border_beyond(face, p_W);
-  if (border < 0) return false;
-  ExtremalFeature edge, on;
-  flat.set(border, p_W, edge);
-  on.set_surface(surface, X_WS.R, X_WS.p);
-  if (surface.parametric()) {
-    on.place_towards(towards_W);
-  } else {
-    on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0});
-  }
-  ExtremalRoot root;
-  if (!solve_extremal(edge, on, surface.radius(), kBorderSteps, root)) return false;
-  out_W = root.pb;
-  return flat.within_face(face, root.pa) && root.n.dot(towards_W) > 0;
-}
-
-// m_W: from the surface into the face; offset: m . p on its plane.
-void add_around(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat,
-                std::int32_t face, const Vec3& m_W, double offset, double reach, ContactBuffer& out) noexcept {
-  constexpr double kDirections[kAround][2] = {{1, 0},  {0.7, 0.7},   {0, 1},  {-0.7, 0.7},
-                                              {-1, 0}, {-0.7, -0.7}, {0, -1}, {0.7, -0.7}};
-  const double apart2 = 1e-4 * surface.radius() * surface.radius();
-  for (const auto& direction : kDirections) {
-    const Vec3 towards = m_W + kTilt * (direction[0] * pair.t1_W + direction[1] * pair.t2_W);
-    Vec3 p_W = valley(surface, X_WS, X_WS * surface.support(X_WS.R.transpose() * towards), m_W);
-    if (!flat.within_face(face, p_W) && !at_border(surface, X_WS, flat, face, m_W, p_W, p_W)) continue;
-    const double depth = m_W.dot(p_W) - offset;
-    if (depth <= -reach) continue;
-    const Vec3 p_WC = p_W - (0.5 * depth) * m_W;
-    bool known = false;
-    for (std::uint32_t i = 0; i < out.count; ++i) known = known || (out.points[i].p_WC - p_WC).squaredNorm() < apart2;
-    if (!known) out.add(p_WC, depth);
-  }
-}
-
-// Does the surface fit a plane at its place along a line or over an area?
-bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept {
-  return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
 }
 
 // What a witness remembers of its extremal points, and back.
@@ -134,20 +56,7 @@ void add_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
                 double reach, ContactBuffer& out) noexcept {
   out.nhat_BA_W = pair.nhat_BA_W;
   out.add(0.5 * (pair.pa_W + pair.pb_W), -pair.d);
-  const bool round_a = a.kind == ShapeKind::smooth;
-  const Shape &round = round_a ? a : b, &flat = round_a ? b : a;
-  if (round.kind != ShapeKind::smooth || flat.kind == ShapeKind::smooth || round.smooth->cavity()) return;
-  if (!fits_plane(round_a ? pair.a : pair.b, *round.smooth)) return;
-  const Frame &X_WF = round_a ? X_WB : X_WA, &X_WS = round_a ? X_WA : X_WB;
-  const ExtremalSolid solid(flat, X_WF.R, X_WF.p);
-  const Vec3 out_W = round_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W);
-  const std::int32_t face = solid.face_along(out_W, 1 - 0.5 * kFits * kFits);
-  if (face < 0) return;
-  // Where its border or corner is the deepest, the face itself tells the normal.
-  const Vec3 m_W = -solid.face_normal_of(face);
-  out.nhat_BA_W = round_a ? Vec3(-m_W) : m_W;
-  add_around(pair, *round.smooth, X_WS, solid, face, m_W, m_W.dot(round_a ? pair.pb_W : pair.pa_W),
-             std::max(reach, 0.0), out);
+  add_fitting_points(a, X_WA, b, X_WB, pair, std::max(reach, 0.0), out);
 }
 
 // The pair's nearest place: its points, as collide_smooth_within() says.
@@ -171,6 +80,16 @@ ExtremalPair collide_nearest(const Shape& a, const Frame& X_WA, const Shape& b, 
 struct FoundPlaces {
   ExtremalPair pair[kMaxMeshPatches];
   std::uint32_t count = 0;
+  bool fits = false;  // one has points around it: those that face its way are among them
+
+  void add(const ExtremalPair& place, const ContactBuffer& points) noexcept {
+    pair[count++] = place;
+    fits = fits || points.count > 1;
+  }
+  [[nodiscard]] bool covers(const Vec3& nhat_BA_W) const noexcept {
+    return fits && std::any_of(pair, pair + count,
+                               [&](const ExtremalPair& p) { return p.nhat_BA_W.dot(nhat_BA_W) > kOneNormal; });
+  }
 };
 
 double reach_of(const PairRecord& record, double reach, double margin) noexcept {
@@ -189,15 +108,18 @@ void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
     const ExtremalPair pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
     const double within = reach_of(records[k], reach, margin);
     bool stays = touches(pair, within) && !is_buried(a, X_WA, b, X_WB, pair);
+    stays = stays && !found.covers(pair.nhat_BA_W);
     for (std::uint32_t i = 0; i < found.count && stays; ++i) stays = !same_place(a, b, pair, found.pair[i]);
     if (!stays) {
+      // The first goes on as the pair's nearest place, apart or not.
       witness = {};
+      if (k == 0 && pair.known()) to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
       continue;
     }
     out.place[k].witnesses.add(true);
     to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
     add_points(a, X_WA, b, X_WB, pair, within, out.place[k]);
-    found.pair[found.count++] = pair;
+    found.add(pair, out.place[k]);
   }
 }
 
@@ -215,16 +137,17 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
   for (std::uint32_t k = 0; k < place_count; ++k) clear(out.place[k]);
   FoundPlaces found;
   const auto is_place = [&](std::uint32_t k) { return records[k].witness.feature_b >= 0; };
-  bool several = false;
-  for (std::uint32_t k = 1; k < place_count; ++k) several = several || is_place(k);
-  if (several) follow_places(a, X_WA, b, X_WB, reach, margin, records, place_count, found, out);
+  // What touched is followed by itself: proofs that it is the nearest of all would seldom succeed (links of a chain).
+  bool touched = false;
+  for (std::uint32_t k = 0; k < place_count; ++k) touched = touched || (is_place(k) && records[k].age > 0);
+  if (touched) follow_places(a, X_WA, b, X_WB, reach, margin, records, place_count, found, out);
   if (found.count == 0) {
     const double within = reach_of(records[0], reach, margin);
     const ExtremalPair nearest = collide_nearest(a, X_WA, b, X_WB, within, records[0].witness, out.place[0]);
-    // Apart, or points that lie around it: there is no other.
-    if (out.place[0].count != 1) return;
-    found.pair[found.count++] = nearest;
+    if (out.place[0].count == 0) return;
+    found.add(nearest, out.place[0]);
   }
+  if (found.fits) return;
   ExtremalPlace others[kMaxMeshPatches];
   const std::uint32_t room = place_count - found.count;
   const std::uint32_t count =

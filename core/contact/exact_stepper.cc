@@ -220,6 +220,15 @@ bool ExactStepper::fits(const Model& model, const Manifold& m) noexcept {
   return touched && several;
 }
 
+// How deep the point's features were when the piece began: where surfaces fit, not every point is found every time.
+double ExactStepper::depth_before(const Tick& tick, const State& state, std::uint32_t manifold,
+                                  std::uint32_t point) const noexcept {
+  FollowedContact c;
+  follow(tick, manifold, point, state.pairs[tick.contacts.manifolds[manifold].pair], c);
+  forces_.find_jet(c, shapes0_, motions0_);
+  return c.jet.known ? -c.jet.d : 0;
+}
+
 // The deepest overlap that is new in this piece.
 bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept {
   out.depth = kTouch;
@@ -228,9 +237,13 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
     const Manifold& m = tick.contacts.manifolds[i];
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     if (m.depth_max <= out.depth) continue;
-    const double known = known_depth(m) + (fits(tick.model, m) ? kFit : 0.0);
+    const bool fit = fits(tick.model, m);
+    const double known = known_depth(m) + (fit ? kFit : 0.0);
     for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
-      const double depth = tick.contacts.points[k].depth - known;
+      double depth = tick.contacts.points[k].depth - known;
+      if (fit && depth > out.depth) {
+        depth = std::min(depth, tick.contacts.points[k].depth - kFit - depth_before(tick, state, i, k));
+      }
       if (depth > out.depth) out.depth = depth, manifold = i, point = k;
     }
   }

@@ -9,6 +9,7 @@
 #include "core/shape/smooth_shapes.h"
 #include "core/world.h"
 #include "tests/support/alloc_guard.h"
+#include "tests/support/fixed_shape.h"
 #include "tests/support/scenes.h"
 #include "tests/support/tolerance.h"
 
@@ -26,22 +27,6 @@ struct Smooth {
     return make_smooth(surfaces.back().get());
   }
 };
-
-// A body without a mass of its own: what is around a hollow has none.
-void add_fixed(Scene& scene, const Shape& shape) {
-  Body body;
-  body.name = "fixed";
-  body.mode = BodyMode::fixed;
-  body.first_shape = static_cast<std::uint32_t>(scene.model->shapes.size());
-  body.shape_count = 1;
-  ShapeInstance instance;
-  instance.shape = shape;
-  instance.body = static_cast<BodyIndex>(scene.model->bodies.size());
-  scene.model->shapes.push_back(instance);
-  scene.model->bodies.push_back(body);
-  scene.model->X_WB0.emplace_back();
-  scene.model->V_WB0.emplace_back();
-}
 
 World exact_world(Scene scene, double h = 1e-3) {
   scene.model->contact_model = ContactModelKind::lcp;
@@ -104,7 +89,7 @@ TEST_CASE("exact, smooth: a marble in an ellipsoidal bowl swings with 2 pi sqrt(
   for (const int axis : {0, 1}) {
     Smooth smooth;
     Scene scene(0);
-    add_fixed(scene, smooth.shape(make_cavity(make_ellipsoid(radii))));
+    test::add_fixed(scene, smooth.shape(make_cavity(make_ellipsoid(radii))));
     const double rho = radii[axis] * radii[axis] / radii.z(), length = rho - r;
     Vec3 p = amplitude * Vec3::Unit(axis);
     // The centre of the ball is r inside of the point below it: on the parallel surface.

@@ -1,0 +1,147 @@
+#include "core/collide/fitting_points.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/collide/extremal_feature.h"
+#include "core/collide/extremal_solid.h"
+
+namespace tactus {
+
+namespace {
+
+// Conditioning below which a contact is a line or an area: about the tilt of a torus on a plane [rad].
+constexpr double kFits = 0.02;
+// By how much the directions of the points around it are tilted [rad], and how many there are.
+constexpr double kTilt = 0.05;
+constexpr int kAround = 8;
+constexpr std::uint32_t kBorderSteps = 20, kFeetSteps = 20;
+// Cosine of the normals of two surfaces where they are still taken to face each other across the contact.
+constexpr double kStillFacing = 0.98;
+constexpr double kDirections[kAround][2] = {{1, 0},  {0.7, 0.7},   {0, 1},  {-0.7, 0.7},
+                                            {-1, 0}, {-0.7, -0.7}, {0, -1}, {0.7, -0.7}};
+// Points nearer to each other than this part of the size are one.
+constexpr double kSamePoint = 1e-2;
+
+// From a point whose normal is tilted against m to the bottom of the valley that it lies over: along the direction of
+// the larger curvature only.
+Vec3 valley(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, const Vec3& m_W) noexcept {
+  if (surface.parametric()) return p_W;
+  ExtremalFeature on;
+  on.set_surface(surface, X_WS.R, X_WS.p);
+  ExtremalSide side;
+  side.p_S = X_WS.to_local(p_W), side.feature = 0;
+  on.place(side);
+  for (int i = 0; i < 4; ++i) {
+    on.evaluate();
+    Vec3 t1, t2;
+    tangent_basis(on.n(), t1, t2);
+    Form2 k;
+    Pair2 w;
+    on.curvature(t1, t2, k, w);
+    const double half = 0.5 * (k.xx - k.yy), large = 0.5 * (k.xx + k.yy) + std::sqrt(half * half + k.xy * k.xy);
+    if (large * surface.radius() < 0.1) break;
+    Pair2 v = half > 0 ? Pair2{large - k.yy, k.xy} : Pair2{k.xy, large - k.xx};
+    const double length2 = v.x * v.x + v.y * v.y;
+    if (length2 == 0) break;
+    const double x = (t1.dot(m_W) * v.x + t2.dot(m_W) * v.y) / (large * length2);
+    on.move(t1, t2, {x * v.x, x * v.y});
+  }
+  on.evaluate();
+  return on.p() + on.eta() * on.n();
+}
+
+// Where the surface crosses the border of the face next to p_W, which lies beyond it. False: nowhere near.
+bool at_border(const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat, std::int32_t face,
+               const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
+  const std::int32_t border = flat.border_beyond(face, p_W);
+  if (border < 0) return false;
+  ExtremalFeature edge, on;
+  flat.set(border, p_W, edge);
+  on.set_surface(surface, X_WS.R, X_WS.p);
+  if (surface.parametric()) {
+    on.place_towards(towards_W);
+  } else {
+    on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0});
+  }
+  ExtremalRoot root;
+  if (!solve_extremal(edge, on, surface.radius(), kBorderSteps, root)) return false;
+  out_W = root.pb;
+  return flat.within_face(face, root.pa) && root.n.dot(towards_W) > 0;
+}
+
+void add_new(const Vec3& p_W, const Vec3& m_W, double depth, double size, ContactBuffer& out) noexcept {
+  const Vec3 p_WC = p_W - (0.5 * depth) * m_W;
+  const double near = kSamePoint * size;
+  for (std::uint32_t i = 0; i < out.count; ++i) {
+    if ((out.points[i].p_WC - p_WC).squaredNorm() < near * near) return;
+  }
+  out.add(p_WC, depth);
+}
+
+// Where the surface's normal is tilted from m_W, which points out of it.
+Vec3 point_around(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const Vec3& m_W,
+                  int i) noexcept {
+  Vec3 towards = m_W + kTilt * (kDirections[i][0] * pair.t1_W + kDirections[i][1] * pair.t2_W);
+  if (surface.cavity()) towards = -towards;  // supports are the hollow's
+  return valley(surface, X_WS, X_WS * surface.support(X_WS.R.transpose() * towards), m_W);
+}
+
+// m_W: from the surface into the face; offset: m . p on its plane.
+void add_on_face(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat,
+                 std::int32_t face, const Vec3& m_W, double offset, double reach, ContactBuffer& out) noexcept {
+  for (int i = 0; i < kAround; ++i) {
+    Vec3 p_W = point_around(pair, surface, X_WS, m_W, i);
+    if (!flat.within_face(face, p_W) && !at_border(surface, X_WS, flat, face, m_W, p_W, p_W)) continue;
+    const double depth = m_W.dot(p_W) - offset;
+    if (depth > -reach) add_new(p_W, m_W, depth, surface.radius(), out);
+  }
+}
+
+// Points of one surface and how deep they are in the other one, along its normal there. m_W: out of the first.
+void add_on_surface(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS,
+                    const SmoothSurface& other, const Frame& X_WO, const Vec3& m_W, double reach,
+                    ContactBuffer& out) noexcept {
+  const double size = std::min(surface.radius(), other.radius());
+  for (int i = 0; i < kAround; ++i) {
+    const Vec3 p_W = point_around(pair, surface, X_WS, m_W, i);
+    ExtremalFeature point, on;
+    point.set_point(p_W);
+    on.set_surface(other, X_WO.R, X_WO.p);
+    on.place_towards(other.cavity() ? m_W : Vec3(-m_W));
+    ExtremalRoot root;
+    if (!solve_extremal(point, on, size, kFeetSteps, root) || root.n.dot(m_W) > -kStillFacing) continue;
+    if (-root.d > -reach) add_new(p_W, m_W, -root.d, size, out);
+  }
+}
+
+// Does the surface fit a plane at its place along a line or over an area?
+bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept {
+  return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
+}
+
+}  // namespace
+
+void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
+                        double reach, ContactBuffer& out) noexcept {
+  const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
+  if (smooth_a && smooth_b) {
+    if (pair.conditioning > kFits || pair.status == ExtremalStatus::fallen_back) return;
+    add_on_surface(pair, *a.smooth, X_WA, *b.smooth, X_WB, -pair.nhat_BA_W, reach, out);
+    add_on_surface(pair, *b.smooth, X_WB, *a.smooth, X_WA, pair.nhat_BA_W, reach, out);
+    return;
+  }
+  const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
+  if (surface.cavity() || !fits_plane(smooth_a ? pair.a : pair.b, surface)) return;
+  const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
+  const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
+  const std::int32_t face =
+      solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), 1 - 0.5 * kFits * kFits);
+  if (face < 0) return;
+  // Where its border or corner is the deepest, the face itself tells the normal.
+  const Vec3 m_W = -solid.face_normal_of(face);
+  out.nhat_BA_W = smooth_a ? Vec3(-m_W) : m_W;
+  add_on_face(pair, surface, X_WS, solid, face, m_W, m_W.dot(smooth_a ? pair.pb_W : pair.pa_W), reach, out);
+}
+
+}  // namespace tactus

@@ -1,0 +1,16 @@
+// Contacts along a line or over an area: where two surfaces fit each other (a torus that lies, a superellipsoid's flat
+// pole on a face or on another one), one point would wander over the contact from tick to tick.
+#pragma once
+
+#include "core/collide/extremal_points.h"
+#include "core/collide/narrow_phase.h"
+
+namespace tactus {
+
+// Adds to the point of `pair` that is in `out` those around it that are not farther apart than `reach`, if the surfaces
+// fit: where each surface's normal is a little tilted, and where it crosses the border of the other's face. All with
+// one normal: with a face its own, which replaces that of `out`. At least one of the shapes is smooth.
+void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
+                        double reach, ContactBuffer& out) noexcept;
+
+}  // namespace tactus
