@@ -17,6 +17,8 @@ constexpr double kTouch = 1e-8;  // gaps up to this touch [m]
 // Of a smooth surface that fits another along a line or over an area: as it rolls, its lowest place runs away from the
 // points that stand for it, by the square of the way that it turns in a step [m].
 constexpr double kFit = 1e-6;
+// Conditioning from which the rates of such a surface's own place are followed instead of points around it.
+constexpr double kRolls = 1e-3;
 constexpr double kStay = 1e-6;   // touching contacts that open slower stay, and may carry force [m/s]
 constexpr double kStick = 1e-7;  // slip that is none [m/s]
 // The same where slip has just turned round: its direction turns faster the slower it is, and no step is short enough
@@ -52,6 +54,17 @@ bool same_place(const FollowedContact& c, const FollowedContact& other) noexcept
   const double near2 = std::max(kSamePlace * kSamePlace, round);
   return (c.p_W() - other.p_W()).squaredNorm() <= near2 &&
          (c.jet.nhat_BA - other.jet.nhat_BA).squaredNorm() <= kSameNormal * kSameNormal;
+}
+
+bool is_smooth(const Shape& a, const Shape& b) noexcept {
+  return a.kind == ShapeKind::smooth || b.kind == ShapeKind::smooth;
+}
+
+// Where collision found the extremal points at this state.
+void begin_at(const Witness& witness, FollowedContact& c) noexcept {
+  c.side_a = c.side_b = ExtremalSide{};
+  c.side_a.p_S = witness.point_a, c.side_a.feature = witness.feature_a;
+  c.side_b.p_S = witness.point_b, c.side_b.feature = witness.feature_b;
 }
 
 ChiJet chi_of(const FollowedContact& c, const RigidMotion& A, const RigidMotion& B) noexcept {
@@ -93,11 +106,9 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   out.body_a = m.body_a, out.body_b = m.body_b;
   out.manifold = manifold, out.point = point;
   // Several points of a smooth pair: its surfaces fit each other there, and extremal points would be one and the same.
-  out.smooth = m.count == 1 && (a.shape.kind == ShapeKind::smooth || b.shape.kind == ShapeKind::smooth);
+  out.smooth = m.count == 1 && is_smooth(a.shape, b.shape);
   if (out.smooth) {
-    // Where collision found them at this state.
-    out.side_a.p_S = record.witness.point_a, out.side_a.feature = record.witness.feature_a;
-    out.side_b.p_S = record.witness.point_b, out.side_b.feature = record.witness.feature_b;
+    begin_at(record.witness, out);
   } else {
     out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
                                  m.nhat_BA_W, tick.contacts.points[point]);
@@ -108,12 +119,36 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   out.mu_static = rough ? std::max(surface.friction.mu_static, surface.friction.mu_dynamic) : 0;
 }
 
+// Where a surface nearly fits a face, collision gives the points around the place, too. The place by itself is exact
+// while its rates are known well enough: what rolls over a flat pole.
+bool ExactStepper::rolls(const Tick& tick, std::uint32_t manifold, const PairRecord& record,
+                         FollowedContact& out) const noexcept {
+  const Manifold& m = tick.contacts.manifolds[manifold];
+  const std::span<const ShapeInstance> shapes = tick.model.shapes;
+  const bool smooth_a = shapes[m.shape_a].shape.kind == ShapeKind::smooth;
+  if (m.count == 1 || smooth_a == (shapes[m.shape_b].shape.kind == ShapeKind::smooth)) return false;
+  follow(tick, manifold, m.first, record, out);
+  begin_at(record.witness, out);
+  out.smooth = true;
+  FollowedContact there = out;
+  forces_.find_jet(there, tick.kinematics.X_WS, forces_.motions());
+  return there.jet.known && there.jet.conditioning >= kRolls;
+}
+
 // All contacts that touch, at the state that the finder saw.
 void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
   forces_.clear();
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
+    FollowedContact place;
+    if (rolls(tick, i, state.pairs[m.pair], place)) {
+      if (tick.contacts.points[m.first].depth < -kTouch) continue;
+      FollowedContact* c = forces_.add();
+      if (c == nullptr) return;
+      *c = place;
+      continue;
+    }
     for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
       if (tick.contacts.points[k].depth < -kTouch) continue;
       FollowedContact* c = forces_.add();
@@ -209,8 +244,7 @@ double ExactStepper::known_depth(const Manifold& m) noexcept {
 
 // Do the pair's surfaces fit each other, now or when the piece began, where they touched?
 bool ExactStepper::fits(const Model& model, const Manifold& m) noexcept {
-  const auto smooth = [&](std::uint32_t s) { return model.shapes[s].shape.kind == ShapeKind::smooth; };
-  if (!smooth(m.shape_a) && !smooth(m.shape_b)) return false;
+  if (!is_smooth(model.shapes[m.shape_a].shape, model.shapes[m.shape_b].shape)) return false;
   bool touched = false, several = m.count > 1;
   for (const FollowedContact& c : forces_.contacts()) {
     if (c.shape_a != m.shape_a || c.shape_b != m.shape_b) continue;

@@ -49,6 +49,8 @@ class ExactStepper {
   [[nodiscard]] bool fits(const Model& model, const Manifold& m) noexcept;
   [[nodiscard]] double depth_before(const Tick& tick, const State& state, std::uint32_t manifold,
                                     std::uint32_t point) const noexcept;
+  [[nodiscard]] bool rolls(const Tick& tick, std::uint32_t manifold, const PairRecord& record,
+                           FollowedContact& out) const noexcept;
   bool find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept;
   double back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state, ExactReport& report) noexcept;
