@@ -57,14 +57,18 @@ Rest rest(World& world, double m) {
   return out;
 }
 
-void check_rest(const char* name, const Rest& rest, std::uint32_t points, double slack) {
+void check_stays(const char* name, const Rest& rest, double slack) {
   MESSAGE(std::string(name) << ": moves by " << rest.drift << ", turns by " << rest.turn << ", force off by "
                             << rest.force << ", at least " << rest.fewest << " points, " << rest.unsolved
                             << " unsolved");
-  CHECK(rest.fewest >= points);
   CHECK(rest.unsolved == 0);
   CHECK(rest.exhausted == 0);
   CHECK_WITHIN(rest.drift, slack);
+}
+
+void check_rest(const char* name, const Rest& rest, std::uint32_t points, double slack) {
+  check_stays(name, rest, slack);
+  CHECK(rest.fewest >= points);
   CHECK_WITHIN(rest.turn, slack);
   CHECK_WITHIN(rest.force, 1e-9);
 }
@@ -101,6 +105,48 @@ TEST_CASE("exact: a torus that lies flat and a superellipsoid on its flat pole r
       const std::string name = to_string(shape.smooth->kind()) + std::string(on_box ? " on a box" : " on a plane");
       check_rest(name.c_str(), rest(world, 2), 3, 1e-9);
     }
+  }
+}
+
+namespace {
+
+// A body without a mass of its own: what is around a hollow has none.
+void add_fixed(Scene& scene, const Shape& shape) {
+  Body body;
+  body.name = "fixed";
+  body.mode = BodyMode::fixed;
+  body.first_shape = static_cast<std::uint32_t>(scene.model->shapes.size());
+  body.shape_count = 1;
+  ShapeInstance instance;
+  instance.shape = shape;
+  instance.body = static_cast<BodyIndex>(scene.model->bodies.size());
+  scene.model->shapes.push_back(instance);
+  scene.model->bodies.push_back(body);
+  scene.model->X_WB0.emplace_back();
+  scene.model->V_WB0.emplace_back();
+}
+
+}  // namespace
+
+// Every direction, or every place of a circle, is as near as another. In the bowl each step's fall is met by an
+// impulse. Falls short: in the hole one place is seen at a time, so the ball is thrown from side to side by
+// millimetres.
+TEST_CASE("exact: a ball in a bowl of its own radius, and one that closes a torus' hole, stay: no stall") {
+  test::OwnedShapes owned;
+  const Shape ball = owned.add(make_ellipsoid(Vec3::Constant(0.2)));
+  {
+    Scene scene(0.5);
+    add_fixed(scene, owned.add(make_cavity(make_ellipsoid(Vec3::Constant(0.2)))));
+    scene.add(ball, 2, {});
+    World world = exact_world(std::move(scene));
+    check_stays("bowl", rest(world, 2), 1e-12);
+  }
+  for (const Shape& shape : {ball, make_sphere(0.2)}) {
+    Scene scene(0.5);
+    scene.add(owned.add(make_torus(0.25, 0.1)), 1, {}, {}, 0, BodyMode::fixed);
+    scene.add(shape, 2, at(0, 0, std::sqrt(0.3 * 0.3 - 0.25 * 0.25)));
+    World world = exact_world(std::move(scene));
+    check_stays("hole", rest(world, 2), 1e-2);
   }
 }
 
