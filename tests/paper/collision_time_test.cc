@@ -172,8 +172,8 @@ struct Solid {
   Solid(std::shared_ptr<const SmoothSurface> of) : shape(make_smooth(of.get())), surface(std::move(of)) {}
 };
 
-// d of a smooth shape and another that both turn. From the points at the start: every time begins there. Of a box only
-// where its feature, `from` up to `to`, is that of the start all along: where it changes chi'' jumps.
+// d of a smooth shape and another that both turn. From the points of the time looked at before. Only where B's feature
+// is from `from` up to `to` at both ends.
 std::optional<Jet> turning_pair(Random& random, double h, const Solid& sa, const Solid& sb, int from = 0,
                                 int to = 1 << 20) {
   Motion a = test::random_motion(random, 1, 10, 10), b = test::random_motion(random, 1, 10, 10);
@@ -184,12 +184,14 @@ std::optional<Jet> turning_pair(Random& random, double h, const Solid& sa, const
   a.c0 -= (apart.d - random.uniform(0, 2 * h)) * apart.nhat_BA_W;
   side_a = side_b = {};
   extremal_points(sa.shape, a.at(0), sb.shape, b.at(0), side_a, side_b);
-  if (side_b.feature < from || side_b.feature >= to) return std::nullopt;
-  const auto jet = [=](double t) {
-    ExtremalSide at_a = side_a, at_b = side_b;
+  ExtremalSide end_a = side_a, end_b = side_b;
+  extremal_points(sa.shape, a.at(h), sb.shape, b.at(h), end_a, end_b);
+  if (std::min(side_b.feature, end_b.feature) < from || std::max(side_b.feature, end_b.feature) >= to) {
+    return std::nullopt;
+  }
+  const auto jet = [=, at_a = side_a, at_b = side_b](double t) mutable {
     const ExtremalPair pair = extremal_points(sa.shape, a.at(t), sb.shape, b.at(t), at_a, at_b);
-    const bool changed = sb.shape.kind == ShapeKind::box && at_b.feature != side_b.feature;
-    if (!pair.has_rates() || changed) return ChiJet{0, 0, 0, false};
+    if (!pair.has_rates()) return ChiJet{0, 0, 0, false};
     const RigidMotion A = a.rates(t), B = b.rates(t);
     const ExtremalRates rates = extremal_rates(pair, A, B);
     return ChiJet{pair.d, rates.d_dot, extremal_second_rate(pair, rates, A, B).at(A, B), true};
@@ -204,10 +206,18 @@ Vec3 random_radii(Random& random) {
 Solid random_ellipsoid(Random& random) {
   return {make_ellipsoid(random_radii(random))};
 }
-// Exponents of 0.5 to 1: below, a pole's curvature is zero.
-Solid random_pebble(Random& random) {
-  const double e1 = random.uniform(0.5, 1), e2 = random.uniform(0.5, 1);
-  return {make_superellipsoid(random_radii(random), e1, e2)};
+// Exponents of 0.5 to 1: below, a pole's curvature is zero. One of twelve: each takes 10 ms to make.
+const Solid& random_pebble(Random& random) {
+  static const std::vector<Solid> all = [] {
+    Random of_all(63);
+    std::vector<Solid> out;
+    for (int i = 0; i < 12; ++i) {
+      const double e1 = of_all.uniform(0.5, 1), e2 = of_all.uniform(0.5, 1);
+      out.emplace_back(make_superellipsoid(random_radii(of_all), e1, e2));
+    }
+    return out;
+  }();
+  return all[random.below(12)];
 }
 Solid random_torus(Random& random) {
   const double ring = random.uniform(0.1, 0.3);
@@ -230,7 +240,7 @@ std::optional<Jet> ellipsoid_and_plane(Random& random, double h) {
   return turning_pair(random, h, random_ellipsoid(random), make_half_space());
 }
 std::optional<Jet> turning_pebbles(Random& random, double h) {
-  const Solid a = random_pebble(random);
+  const Solid& a = random_pebble(random);
   return turning_pair(random, h, a, random_pebble(random));
 }
 std::optional<Jet> torus_and_ellipsoid(Random& random, double h) {
@@ -280,7 +290,7 @@ struct Tally {
 struct Class {
   const char* name;
   Make make;
-  std::uint32_t most;  // evaluations that the core's search may take; 0: as many as it does
+  std::uint32_t most;  // evaluations that the core's search may take
   int pairs = 500;
 };
 
@@ -314,15 +324,15 @@ TEST_CASE("Baraff 1990, section 8: five methods for the time of a collision") {
                                 {"ellipsoid and a box's edge, turning", ellipsoid_and_edge, 5},
                                 {"two superellipsoids, turning", turning_pebbles, 5},
                                 {"superellipsoid and box, turning", pebble_and_box, 5},
-                                {"torus and ellipsoid, turning", torus_and_ellipsoid, 5, 200},
-                                {"two tori, turning", turning_tori, 5, 200},
-                                {"torus and box, turning", torus_and_box, 5, 200},
-                                {"ring of splines and ellipsoid, turning", spline_ring_and_ellipsoid, 5, 40},
-                                {"ball of splines and ellipsoid, turning", spline_ball_and_ellipsoid, 5, 40},
+                                {"torus and ellipsoid, turning", torus_and_ellipsoid, 5},
+                                {"two tori, turning", turning_tori, 5},
+                                {"torus and box, turning", torus_and_box, 5},
+                                {"ring of splines and ellipsoid, turning", spline_ring_and_ellipsoid, 5, 200},
+                                {"ball of splines and ellipsoid, turning", spline_ball_and_ellipsoid, 5, 200},
                                 {"two edges, sine below 0.03, times the sine", narrow_edges_volume, 3},
-                                // Falls short: up to 9, where chi may have several zeros. The exact stepper looks for
-                                // the zeros of the row above, which are the same.
-                                {"two edges, sine below 0.03", narrow_edges, 0}};
+                                // Falls short of 3: 4 to 9 by the seed, where chi may have several zeros. The exact
+                                // stepper looks for the zeros of the row above, which are the same.
+                                {"two edges, sine below 0.03", narrow_edges, 9}};
   auto csv = test::open_csv("collision_time.csv", "pair,step_s,method,evaluations_mean,evaluations_max,error_max_s");
   for (const Class& c : kClasses) {
     Random random(10 + static_cast<std::uint64_t>(&c - kClasses));  // so that a row does not depend on the others
@@ -336,7 +346,7 @@ TEST_CASE("Baraff 1990, section 8: five methods for the time of a collision") {
             << tallies[k].most << ',' << tallies[k].error << '\n';
         CHECK_WITHIN(tallies[k].error, kTolerance);
       }
-      if (c.most > 0) CHECK(tallies[0].most <= c.most);
+      CHECK(tallies[0].most <= c.most);
       // The paper's order: each model of the motion knows more than the one after it.
       for (std::size_t k = 0; k + 1 < kWays.size(); ++k) CHECK(tallies[k].sum <= tallies[k + 1].sum);
     }
