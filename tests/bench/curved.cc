@@ -64,6 +64,7 @@ class Shapes {
     add("waist", make_revolution(pear_profile(), error));
     add("ring", make_revolution(ring_profile(), error));
     add("spline_torus", make_spline(torus_control(9, 6), {9, 6}, error));
+    add("spline_ball", make_spline(ball_control(5, 4, 6), {5, 4, 6}, error));
     hollow = smooth;
     hollow.erase(hollow.begin(), hollow.begin() + static_cast<std::ptrdiff_t>(convex));
     add("bowl", make_cavity(make_ellipsoid({0.5, 0.5, 0.4})));
