@@ -32,7 +32,7 @@ struct ContactFeatures {
 struct ContactJet {
   Vec3 pa = Vec3::Zero(), pb = Vec3::Zero(), pa_dot = Vec3::Zero(), pb_dot = Vec3::Zero();
   Vec3 nhat_BA = Vec3::UnitZ(), nhat_dot = Vec3::Zero();
-  double d = 0;       // nhat . (pa - pb): > 0 apart [m]
+  double d = 0;  // nhat . (pa - pb): > 0 apart [m]
   // Smooth shapes: of two surfaces, or a surface and a face; else 0 (ExtremalPair::conditioning).
   double conditioning = 0;
   bool known = true;  // false: the features no longer have a distance (lines that became parallel)

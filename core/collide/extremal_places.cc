@@ -16,6 +16,7 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
 // much nearer than its seed a place may be.
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kBetweenStarts = 0.25;
+constexpr double kFittingPlace = 0.02, kFittingDepth = 0.02;
 // Nearer than this, of the size, whether points lie in the other solid is a matter of rounding.
 constexpr double kRoundingOfTouch = 1e-9;
 // What is left of a neighbourhood when one place is proved to be the only one within reach.
@@ -187,7 +188,14 @@ bool ExtremalSearch::near(const ExtremalSide& side_a, const ExtremalSide& side_b
 bool ExtremalSearch::is_place() const noexcept {
   const bool touches = std::abs(root_.d) <= kRoundingOfTouch * scale_;
   if (b_.cavity()) return root_.least && (touches || root_.d >= 0 || surface_holds(b_, root_.pa));
+  if (fits()) return root_.d >= 0 || touches || overlaps_there();
   return root_.d >= 0 ? root_.least : root_.parts && (touches || overlaps_there());
+}
+
+// Along a curve or over an area the surfaces lie as near, or nearly: whether a place is the nearest there is a matter of
+// little, and in a shallow overlap (a ball in a ring's hole) none is a way out by itself.
+bool ExtremalSearch::fits() const noexcept {
+  return root_.conditioning <= kFittingPlace && std::abs(root_.d - a_.radius()) <= kFittingDepth * scale_;
 }
 
 bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a,

@@ -139,7 +139,7 @@ bool ExtremalSearch::cold_seeds() noexcept {
   for (int i = 0; i < starts.count; ++i) {
     if (i >= kStarts && any && -starts.best[i].value > best.root_.d + between) break;
     if (!near_root(starts.best[i])) continue;
-    if (!root_.least || (root_.d < 0 && !root_.parts)) {
+    if (!fits() && (!root_.least || (root_.d < 0 && !root_.parts))) {
       deeper = deeper || (root_.parts && overlaps());
       continue;
     }

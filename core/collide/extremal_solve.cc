@@ -15,12 +15,26 @@ constexpr double kLongestStep = 0.4;
 // Below this part of the size a step squared is far below rounding: it is the last one, and nothing is evaluated at its
 // end. Curvatures there are those of its start, which the rates' accuracy (1e-9) allows.
 constexpr double kLastStep = 1e-11;
+// Of a matrix' larger eigenvalue: a smaller one is none.
+constexpr double kSingular = 1e-11;
 
 bool solve2(double a, double b, double c, double d, const Pair2& y, Pair2& x) noexcept {
   const double det = a * d - b * c;
   if (det == 0 || !std::isfinite(det)) return false;
   x = {(d * y.x - b * y.y) / det, (a * y.y - c * y.x) / det};
   return true;
+}
+
+// N x = c of a point's nearest place, N = I + d k_b. Where the point is as far from a whole curve (a ball that closes a
+// ring's hole) N is singular along it, and the step across it is the one that counts.
+bool solve_nearest(double n11, double n12, double n22, const Pair2& c, Pair2& x) noexcept {
+  const double half = 0.5 * (n11 - n22), mean = 0.5 * (n11 + n22), spread = std::sqrt(half * half + n12 * n12);
+  const double large = mean + spread;
+  if (!(large > 0) || std::abs(mean - spread) > kSingular * large) return solve2(n11, n12, n12, n22, c, x);
+  const Pair2 v = half > 0 ? Pair2{half + spread, n12} : Pair2{n12, spread - half};
+  const double along = (v.x * c.x + v.y * c.y) / (large * (v.x * v.x + v.y * v.y));
+  x = {along * v.x, along * v.y};
+  return std::isfinite(along);
 }
 
 Pair2 times(const Form2& k, const Pair2& x) noexcept {
@@ -87,10 +101,9 @@ bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
     x_a = {n11 * x_b.x + n12 * x_b.y - c.x, n12 * x_b.x + n22 * x_b.y - c.y};
     return true;
   }
+  if (dim_a == 0) return solve_nearest(n11, n12, n22, c, x_b);
   Pair2 nc, nt;
   if (!solve2(n11, n12, n12, n22, c, nc)) return false;
-  x_b = nc;
-  if (dim_a == 0) return true;
   solve2(n11, n12, n12, n22, s.along, nt);
   const Pair2 k_nt = times(kb, nt), k_nc = times(kb, nc);
   const double stiff = s.bend + s.along.x * k_nt.x + s.along.y * k_nt.y;
@@ -146,8 +159,12 @@ bool is_least(const Local& s, const ExtremalFeature& a, const SmoothSurface& sur
     }
     return positive(xx, xy, yy);
   }
-  if (!positive(n11, n12, n22)) return false;
-  if (a.dim() == 0) return true;
+  const bool nearest = positive(n11, n12, n22);
+  if (a.dim() == 0) {
+    const double trace = n11 + n22;
+    return nearest || (trace > 0 && std::abs(n11 * n22 - n12 * n12) <= kSingular * trace * trace);
+  }
+  if (!nearest) return false;
   if (a.dim() == 1) {
     Pair2 nt;
     solve2(n11, n12, n12, n22, s.along, nt);

@@ -82,8 +82,7 @@ void add_new(const Vec3& p_W, const Vec3& m_W, double depth, double size, Contac
 // Where the surface's normal is tilted from m_W, which points out of it.
 Vec3 point_around(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const Vec3& m_W,
                   int i) noexcept {
-  Vec3 towards = m_W + kTilt * (kDirections[i][0] * pair.t1_W + kDirections[i][1] * pair.t2_W);
-  if (surface.cavity()) towards = -towards;  // supports are the hollow's
+  const Vec3 towards = m_W + kTilt * (kDirections[i][0] * pair.t1_W + kDirections[i][1] * pair.t2_W);
   return valley(surface, X_WS, X_WS * surface.support(X_WS.R.transpose() * towards), m_W);
 }
 
@@ -108,7 +107,7 @@ void add_on_surface(const ExtremalPair& pair, const SmoothSurface& surface, cons
     ExtremalFeature point, on;
     point.set_point(p_W);
     on.set_surface(other, X_WO.R, X_WO.p);
-    on.place_towards(other.cavity() ? m_W : Vec3(-m_W));
+    on.place_towards(-m_W);
     ExtremalRoot root;
     if (!solve_extremal(point, on, size, kFeetSteps, root) || root.n.dot(m_W) > -kStillFacing) continue;
     if (-root.d > -reach) add_new(p_W, m_W, -root.d, size, out);
@@ -127,6 +126,7 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
   const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
   if (smooth_a && smooth_b) {
     if (pair.conditioning > kFits || pair.status == ExtremalStatus::fallen_back) return;
+    if (a.smooth->cavity() || b.smooth->cavity()) return;  // their normals differ by what they bend
     add_on_surface(pair, *a.smooth, X_WA, *b.smooth, X_WB, -pair.nhat_BA_W, reach, out);
     add_on_surface(pair, *b.smooth, X_WB, *a.smooth, X_WA, pair.nhat_BA_W, reach, out);
     return;
