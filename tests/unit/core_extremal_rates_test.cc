@@ -208,20 +208,21 @@ std::vector<Shape> every_surface(test::OwnedShapes& owned, double scale) {
           owned.add(make_spline(ball, {5, 4, 6}, error))};
 }
 
-TEST_CASE("extremal rates: every kind of surface against ellipsoid, torus, plane, box and cylinder") {
+TEST_CASE("extremal rates: every kind of surface against ellipsoid, torus, plane, box and cylinder, both orders") {
   test::OwnedShapes owned;
   const std::vector<Shape> surfaces = every_surface(owned, 1);
   const std::vector<Shape> partners{surfaces[0], surfaces[5], make_half_space(), make_box({0.3, 0.2, 0.1}),
                                     make_cylinder(0.35, 0.2)};
   for (const Shape& partner : partners) {
     Random rng(27);
-    Tally tally;
+    Tally tally, turned;
     for (const Shape& surface : surfaces) {
       for (const double gap : {0.1, 1e-4, -1e-3}) check_pairs(surface, partner, rng, 3, 1e-4, gap, 1.2, tally);
       check_pairs(surface, partner, rng, 3, 1e-4, 0.02, 1.2, tally);
+      check_pairs(partner, surface, rng, 2, 1e-4, 0.02, 1.2, turned);
     }
     INFO(smooth_pairs::describe(partner));
-    judge(tally);
+    judge(tally), judge(turned);
     const auto seen = [&](int from, int to) {
       return std::accumulate(tally.of_b.begin() + from, tally.of_b.begin() + to, 0);
     };
