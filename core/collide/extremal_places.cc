@@ -192,8 +192,8 @@ bool ExtremalSearch::is_place() const noexcept {
   return root_.d >= 0 ? root_.least : root_.parts && (touches || overlaps_there());
 }
 
-// Along a curve or over an area the surfaces lie as near, or nearly: whether a place is the nearest there is a matter of
-// little, and in a shallow overlap (a ball in a ring's hole) none is a way out by itself.
+// Along a curve or over an area the surfaces lie as near, or nearly: whether a place is the nearest there is a matter
+// of little, and in a shallow overlap (a ball in a ring's hole) none is a way out by itself.
 bool ExtremalSearch::fits() const noexcept {
   return root_.conditioning <= kFittingPlace && std::abs(root_.d - a_.radius()) <= kFittingDepth * scale_;
 }

@@ -220,7 +220,11 @@ void finish(const Local& s, const ExtremalFeature& a, const ExtremalFeature& b, 
   out.n = s.n, out.t1 = s.t1, out.t2 = s.t2;
   out.d = s.d;
   out.pb = s.pb;
-  out.pa = a.kind() == ExtremalFeature::Kind::plane ? Vec3(s.pb + s.d * s.n) : s.pa;
+  out.pa = s.pa;
+  if (a.kind() == ExtremalFeature::Kind::plane) {  // whose own normal is exact also where the surface fits it
+    out.d = a.n().dot(s.pb - s.pa);
+    out.pa = s.pb + out.d * s.n;
+  }
   out.opposed = s.opposed;
   out.residual = s.residual;
   out.a = {a.dim(), s.k_a.xx, s.k_a.xy, s.k_a.yy, s.along.x, s.along.y, 0, 0, 0, 0};
