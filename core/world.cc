@@ -133,6 +133,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   });
   if (has_patches_) {
     TACTUS_ASSERT(limits.patches_per_pair >= 1 && limits.patches_per_pair <= kMaxMeshPatches);
+    TACTUS_ASSERT(limits.raw_points_per_pair >= limits.patches_per_pair);
     patch_keys_.resize(limits.pairs);
   }
   if (has_meshes(*model_)) {
@@ -325,6 +326,7 @@ void World::collide_smooth_pair(std::uint32_t pair, double margin, StepReport& r
   const double reach = ahead ? reach_[a] + reach_[b] : 0.0;
   collide_places(model_->shapes[a].shape, kinematics_.X_WS[a], model_->shapes[b].shape, kinematics_.X_WS[b], reach,
                  margin, &state_.pairs[pair], places, found);
+  report.points_dropped += found.dropped;
   const auto swept = [&](std::uint32_t s) { return as_it_moves(*model_, kinematics_, state_, s, reach_[s], h()); };
   for (std::uint32_t k = 0; k < places; ++k) {
     ContactBuffer& place = found.place[k];

@@ -10,6 +10,7 @@ namespace tactus {
 // Contacts of each place, as collide() fills a buffer; count 0: nothing there.
 struct PlaceContacts {
   ContactBuffer place[kMaxMeshPatches];  // the caller gives them their points
+  std::uint32_t dropped = 0;             // places that found no room
 };
 
 // All contacts of a at X_WA against b at X_WB; has_places(a, b). records: place_count (at most kMaxMeshPatches)

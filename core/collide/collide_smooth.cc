@@ -2,6 +2,7 @@
 // surfaces fit each other those around it (fitting_points.h).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/collide/collide_places.h"
 #include "core/collide/fitting_points.h"
@@ -79,16 +80,36 @@ ExtremalPair collide_nearest(const Shape& a, const Frame& X_WA, const Shape& b, 
 // Places of a pair, as they are found in one tick.
 struct FoundPlaces {
   ExtremalPair pair[kMaxMeshPatches];
+  std::uint32_t record[kMaxMeshPatches];  // of each
   std::uint32_t count = 0;
-  bool fits = false;  // one has points around it: those that face its way are among them
+  bool used[kMaxMeshPatches] = {};  // records; the first one also of a place that is apart now
 
-  void add(const ExtremalPair& place, const ContactBuffer& points) noexcept {
-    pair[count++] = place;
-    fits = fits || points.count > 1;
+  void add(const ExtremalPair& place, std::uint32_t k) noexcept {
+    pair[count] = place;
+    record[count++] = k;
+    used[k] = true;
   }
-  [[nodiscard]] bool covers(const Vec3& nhat_BA_W) const noexcept {
-    return fits && std::any_of(pair, pair + count,
-                               [&](const ExtremalPair& p) { return p.nhat_BA_W.dot(nhat_BA_W) > kOneNormal; });
+  void remove(std::uint32_t i) noexcept {
+    used[record[i]] = false;
+    --count;
+    pair[i] = pair[count], record[i] = record[count];
+  }
+  // Points lie around one of the places that faces that way: others that do are among them.
+  [[nodiscard]] bool covers(const Vec3& nhat_BA_W, const PlaceContacts& out) const noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (out.place[record[i]].count > 1 && pair[i].nhat_BA_W.dot(nhat_BA_W) > kOneNormal) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::uint32_t shallowest() const noexcept {
+    std::uint32_t least = 0;
+    for (std::uint32_t i = 1; i < count; ++i) least = pair[i].d > pair[least].d ? i : least;
+    return least;
+  }
+  [[nodiscard]] double deepest() const noexcept {
+    double d = std::numeric_limits<double>::infinity();
+    for (std::uint32_t i = 0; i < count; ++i) d = std::min(d, pair[i].d);
+    return d;
   }
 };
 
@@ -107,20 +128,46 @@ void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
     look_ahead(side_a), look_ahead(side_b);
     const ExtremalPair pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
     const double within = reach_of(records[k], reach, margin);
-    bool stays = touches(pair, within) && !is_buried(a, X_WA, b, X_WB, pair);
-    stays = stays && !found.covers(pair.nhat_BA_W);
+    bool stays = touches(pair, within) && !is_buried(a, X_WA, b, X_WB, pair) && !found.covers(pair.nhat_BA_W, out);
     for (std::uint32_t i = 0; i < found.count && stays; ++i) stays = !same_place(a, b, pair, found.pair[i]);
     if (!stays) {
       // The first goes on as the pair's nearest place, apart or not.
       witness = {};
-      if (k == 0 && pair.known()) to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
+      found.used[k] = k == 0 && pair.known();
+      if (found.used[k]) to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
       continue;
     }
     out.place[k].witnesses.add(true);
     to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
     add_points(a, X_WA, b, X_WB, pair, within, out.place[k]);
-    found.add(pair, out.place[k]);
+    for (std::uint32_t i = found.count; out.place[k].count > 1 && i-- > 0;) {  // those before that it covers
+      if (out.place[found.record[i]].count > 1 || found.pair[i].nhat_BA_W.dot(pair.nhat_BA_W) <= kOneNormal) continue;
+      out.place[found.record[i]].count = 0;
+      records[found.record[i]].witness = {};
+      found.remove(i);
+    }
+    found.add(pair, k);
   }
+}
+
+// A record for a place that is new: none of another place's state. A free one, or that of the shallowest place if this
+// is deeper than all; place_count: none.
+std::uint32_t take_record(const ExtremalPair& pair, PairRecord* records, std::uint32_t place_count, FoundPlaces& found,
+                          PlaceContacts& out) noexcept {
+  std::uint32_t k = 0;
+  while (k < place_count && found.used[k]) ++k;
+  if (k == place_count && found.count > 0 && pair.d < found.deepest()) {
+    const std::uint32_t i = found.shallowest();
+    k = found.record[i];
+    out.place[k].count = 0;
+    found.remove(i);
+  }
+  if (k == place_count) return k;
+  records[k].phase = ContactPhase::apart;
+  records[k].age = 0;
+  records[k].model.fill(0.0);
+  found.add(pair, k);
+  return k;
 }
 
 }  // namespace
@@ -135,29 +182,47 @@ void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, co
 void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
                     PairRecord* records, std::uint32_t place_count, PlaceContacts& out) noexcept {
   for (std::uint32_t k = 0; k < place_count; ++k) clear(out.place[k]);
+  out.dropped = 0;
   FoundPlaces found;
-  const auto is_place = [&](std::uint32_t k) { return records[k].witness.feature_b >= 0; };
   // What touched is followed by itself: proofs that it is the nearest of all would seldom succeed (links of a chain).
   bool touched = false;
-  for (std::uint32_t k = 0; k < place_count; ++k) touched = touched || (is_place(k) && records[k].age > 0);
-  if (touched) follow_places(a, X_WA, b, X_WB, reach, margin, records, place_count, found, out);
+  for (std::uint32_t k = 0; k < place_count; ++k) {
+    touched = touched || (records[k].witness.feature_b >= 0 && records[k].age > 0);
+  }
+  if (touched && place_count > 1) {
+    follow_places(a, X_WA, b, X_WB, reach, margin, records, place_count, found, out);
+  }
+  bool fallen_back = false;
   if (found.count == 0) {
     const double within = reach_of(records[0], reach, margin);
     const ExtremalPair nearest = collide_nearest(a, X_WA, b, X_WB, within, records[0].witness, out.place[0]);
-    if (out.place[0].count == 0) return;
-    found.add(nearest, out.place[0]);
+    for (std::uint32_t k = 1; k < place_count; ++k) records[k].witness = {};
+    if (out.place[0].count == 0 || place_count == 1) return;
+    fallen_back = nearest.status == ExtremalStatus::fallen_back;
+    found.add(nearest, 0);
   }
-  if (found.fits) return;
+  // A plane has one normal.
+  const bool plane = a.kind == ShapeKind::half_space || b.kind == ShapeKind::half_space;
+  if (plane && found.covers(found.pair[0].nhat_BA_W, out)) return;
   ExtremalPlace others[kMaxMeshPatches];
-  const std::uint32_t room = place_count - found.count;
   const std::uint32_t count =
-      other_places(a, X_WA, b, X_WB, std::max(reach, 0.0), {found.pair, found.count}, others, room);
-  for (std::uint32_t i = 0, k = 0; i < count; ++i) {
-    if (is_buried(a, X_WA, b, X_WB, others[i].pair)) continue;
-    while (is_place(k)) ++k;
-    to_witness(others[i].a, others[i].b, X_WA.R.transpose() * others[i].pair.nhat_BA_W, records[k].witness);
+      other_places(a, X_WA, b, X_WB, std::max(reach, 0.0), {found.pair, found.count}, others, kMaxMeshPatches);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const ExtremalPair& pair = others[i].pair;
+    if (is_buried(a, X_WA, b, X_WB, pair) || found.covers(pair.nhat_BA_W, out)) continue;
+    if (fallen_back) {  // what separates the hulls, where nothing better was known
+      fallen_back = false;
+      found.remove(0);
+      out.place[0].count = 0;
+    }
+    const std::uint32_t k = take_record(pair, records, place_count, found, out);
+    if (k == place_count) {
+      ++out.dropped;
+      continue;
+    }
+    to_witness(others[i].a, others[i].b, X_WA.R.transpose() * pair.nhat_BA_W, records[k].witness);
     out.place[k].witnesses.add(false);
-    add_points(a, X_WA, b, X_WB, others[i].pair, reach, out.place[k]);
+    add_points(a, X_WA, b, X_WB, pair, reach, out.place[k]);
   }
 }
 

@@ -35,15 +35,14 @@ double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, SurfaceSeed
   if (!surface.parametric()) {
     const ImplicitJet jet = surface.implicit(p_S);
     const double grad2 = jet.grad.squaredNorm();
-    if (!(grad2 > 0)) return -surface.radius();
+    foot = surface.seeds()[0];
+    if (!(grad2 > 0)) return surface.cavity() ? surface.radius() : -surface.radius();  // its middle
     foot = {p_S - (jet.F / grad2) * jet.grad, jet.grad / std::sqrt(grad2), {}};
     return jet.F / std::sqrt(grad2);
   }
-  const SurfaceSeed* nearest = nullptr;
-  double least = std::numeric_limits<double>::infinity();
+  const SurfaceSeed* nearest = &surface.seeds()[0];
   for (const SurfaceSeed& seed : surface.seeds()) {
-    const double far2 = (seed.p_S - p_S).squaredNorm();
-    if (far2 < least) least = far2, nearest = &seed;
+    if ((seed.p_S - p_S).squaredNorm() < (nearest->p_S - p_S).squaredNorm()) nearest = &seed;
   }
   foot = *nearest;
   return nearest->n_S.dot(p_S - nearest->p_S);
@@ -87,7 +86,8 @@ class Places {
         add_corners();
       }
     }
-    if (!follows_corners(b) || !b.hollow_is_convex()) add_seeds_of_b();
+    // A ball, or an end of a capsule, that is wider than the wall bends touches it in several places.
+    if (!follows_corners(b) || !b.hollow_is_convex() || a.radius() > 0) add_seeds_of_b();
   }
 
   // Whose neighbourhood holds none that is nearer. Call once: the others go.
@@ -263,13 +263,14 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
   ExtremalSearch search(solid, *b.smooth);
   const auto on_a = [&](const ExtremalPair& pair) { return X_WB.to_local(turned ? pair.pb_W : pair.pa_W); };
   const auto on_b = [&](const ExtremalPair& pair) { return X_WB.to_local(turned ? pair.pa_W : pair.pb_W); };
-  if (known.size() == 1) {
+  if (known.size() == 1 && known[0].status != ExtremalStatus::fallen_back) {
     const Vec3 n = X_WB.R.transpose() * (turned ? Vec3(-known[0].nhat_BA_W) : known[0].nhat_BA_W);
     if (search.is_alone(on_a(known[0]), on_b(known[0]), n, known[0].d, reach)) return 0;
   }
   Places places(solid, *b.smooth, reach);
   places.keep_lowest();
   const double size = size_of_pair(a, b), same2 = kOnePlace * kOnePlace * size * size;
+  Vec3 found_a[kMostLooks], found_b[kMostLooks];  // in the frame of B
   std::uint32_t count = 0;
   int looks = 0;
   for (const Candidate& c : places.candidates()) {
@@ -282,6 +283,7 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
     };
     bool taken = false;
     for (const ExtremalPair& k : known) taken = taken || covers(on_a(k), on_b(k));
+    for (std::uint32_t i = 0; i < count; ++i) taken = taken || covers(found_a[i], found_b[i]);
     if (taken) continue;
     ++looks;
     const bool found = c.of_b ? search.look_from(c.seed_b) : search.look_at(c.feature_a, c.p, c.seed_a, c.seed_b);
@@ -294,6 +296,7 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
     for (std::uint32_t i = 0; i < count; ++i) same = same || near_each_other(size, pair.pa_W, pair.pb_W, out[i].pair);
     if (same) continue;
     out[count] = {};
+    found_a[count] = X_WB.to_local(pair.pa_W), found_b[count] = X_WB.to_local(pair.pb_W);
     search.remember(out[count].a, out[count].b);
     out[count++].pair = pair;
   }

@@ -22,6 +22,8 @@ constexpr double kDirections[kAround][2] = {{1, 0},  {0.7, 0.7},   {0, 1},  {-0.
                                             {-1, 0}, {-0.7, -0.7}, {0, -1}, {0.7, -0.7}};
 // Points nearer to each other than this part of the size are one.
 constexpr double kSamePoint = 1e-2;
+// By which a place may be lower than its hull, of the size: what tilts of at most kFits make.
+constexpr double kOnHull = 1e-3;
 
 // From a point whose normal is tilted against m to the bottom of the valley that it lies over: along the direction of
 // the larger curvature only.
@@ -114,6 +116,13 @@ void add_on_surface(const ExtremalPair& pair, const SmoothSurface& surface, cons
   }
 }
 
+// Supports are those of the hull: is the place on it, along m_W (out of the surface)?
+bool on_hull(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, const Vec3& m_W) noexcept {
+  if (surface.convex()) return true;
+  const Vec3 highest_W = X_WS * surface.support(X_WS.R.transpose() * m_W);
+  return m_W.dot(highest_W - p_W) <= kOnHull * surface.radius();
+}
+
 // Does the surface fit a plane at its place along a line or over an area?
 bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept {
   return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
@@ -127,8 +136,10 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
   if (smooth_a && smooth_b) {
     if (pair.conditioning > kFits || pair.status == ExtremalStatus::fallen_back) return;
     if (a.smooth->cavity() || b.smooth->cavity()) return;  // their normals differ by what they bend
-    add_on_surface(pair, *a.smooth, X_WA, *b.smooth, X_WB, -pair.nhat_BA_W, reach, out);
-    add_on_surface(pair, *b.smooth, X_WB, *a.smooth, X_WA, pair.nhat_BA_W, reach, out);
+    const Vec3& n = pair.nhat_BA_W;
+    if (!on_hull(*a.smooth, X_WA, pair.pa_W, -n) || !on_hull(*b.smooth, X_WB, pair.pb_W, n)) return;
+    add_on_surface(pair, *a.smooth, X_WA, *b.smooth, X_WB, -n, reach, out);
+    add_on_surface(pair, *b.smooth, X_WB, *a.smooth, X_WA, n, reach, out);
     return;
   }
   const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
@@ -140,6 +151,7 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
   if (face < 0) return;
   // Where its border or corner is the deepest, the face itself tells the normal.
   const Vec3 m_W = -solid.face_normal_of(face);
+  if (!on_hull(surface, X_WS, smooth_a ? pair.pa_W : pair.pb_W, m_W)) return;
   out.nhat_BA_W = smooth_a ? Vec3(-m_W) : m_W;
   add_on_face(pair, surface, X_WS, solid, face, m_W, m_W.dot(smooth_a ? pair.pb_W : pair.pa_W), reach, out);
 }

@@ -18,8 +18,8 @@ namespace tactus {
 // body hits one of the two.
 enum class ContactPhase : std::uint8_t { apart = 0, impacting = 1, resting = 2 };
 
-// Identifies a pair: shape_a < shape_b. Ordered by a, then b, then patch. Two meshes may touch in several places, each
-// a manifold with a memory of its own: patch counts them; convex pairs have patch 0 only.
+// Identifies a pair: shape_a < shape_b. Ordered by a, then b, then patch. What is not convex may touch in several
+// places, each a manifold with a memory of its own: patch counts them; convex pairs have patch 0 only.
 struct PairKey {
   std::uint32_t shape_a = 0, shape_b = 0, patch = 0;
   friend constexpr bool operator==(PairKey, PairKey) = default;

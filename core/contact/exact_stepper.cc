@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/collide/extremal_places.h"
 #include "core/collide/feature_jet.h"
 #include "core/contact/body_response.h"
 
@@ -30,6 +31,7 @@ constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
 constexpr double kSamePlace = 1e-7;   // of sharp pieces [m]
 constexpr double kSameNormal = 1e-2;  // [rad]
+constexpr double kSameWay = 0.95;     // cosine, of one place's normals at two times
 
 Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
   const Vec3 v =
@@ -132,7 +134,7 @@ bool ExactStepper::rolls(const Tick& tick, std::uint32_t manifold, const PairRec
   out.smooth = true;
   FollowedContact there = out;
   forces_.find_jet(there, tick.kinematics.X_WS, forces_.motions());
-  return there.jet.known && there.jet.conditioning >= kRolls;
+  return there.jet.known && there.jet.conditioning >= kRolls && there.jet.d <= kTouch;
 }
 
 // All contacts that touch, at the state that the finder saw.
@@ -143,7 +145,6 @@ void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     FollowedContact place;
     if (rolls(tick, i, state.pairs[m.pair], place)) {
-      if (tick.contacts.points[m.first].depth < -kTouch) continue;
       FollowedContact* c = forces_.add();
       if (c == nullptr) return;
       *c = place;
@@ -172,7 +173,7 @@ void ExactStepper::merge_pieces() noexcept {
       const double rounder = roundness(contacts[k]) - roundness(c);
       if ((rounder > 0 || (rounder == 0 && k < i)) && same_place(c, contacts[k])) is_hidden_[i] = 1;
     }
-    if (is_hidden_[i] != 0) hidden_[hidden_count_++] = {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d)};
+    if (is_hidden_[i] != 0) hidden_[hidden_count_++] = hidden(c);
   }
   if (hidden_count_ == 0) return;
   std::uint32_t i = 0;
@@ -184,7 +185,7 @@ void ExactStepper::classify() noexcept {
   forces_.keep([&](const FollowedContact& c) {
     if (rate_of(c, forces_) <= kStay) return true;
     // It opens, but what it overlaps by now is no collision.
-    hidden_[hidden_count_++] = {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d)};
+    hidden_[hidden_count_++] = hidden(c);
     return false;
   });
   for (FollowedContact& c : forces_.contacts()) {
@@ -194,6 +195,17 @@ void ExactStepper::classify() noexcept {
     c.slides = speed > (turned ? kStickTurned : kStick);
     if (c.slides) c.slip_W = slip / speed;
   }
+}
+
+ExactStepper::Hidden ExactStepper::hidden(const FollowedContact& c) noexcept {
+  return {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d), c.jet.nhat_BA};
+}
+
+// Is it of the manifold's pair, and of its place where there may be several?
+bool ExactStepper::of_place(const Model& model, const Manifold& m, const Hidden& c) noexcept {
+  if (c.shape_a != m.shape_a || c.shape_b != m.shape_b) return false;
+  return c.nhat_BA_W.dot(m.nhat_BA_W) > kSameWay ||
+         !has_places(model.shapes[m.shape_a].shape, model.shapes[m.shape_b].shape);
 }
 
 void ExactStepper::save(const State& state) noexcept {
@@ -228,16 +240,15 @@ void ExactStepper::check(const Tick& tick, double dt, State& state) noexcept {
   tick.finder->find();
 }
 
-// How deep a pair's contacts were when the piece began.
-double ExactStepper::known_depth(const Manifold& m) noexcept {
+// How deep a pair's contacts were when the piece began: of one that has several places, there.
+double ExactStepper::known_depth(const Model& model, const Manifold& m) noexcept {
   double depth = 0;
   const std::span<FollowedContact> contacts = forces_.contacts();
   for (std::size_t i = 0; i < contacts.size(); ++i) {
-    if (contacts[i].shape_a != m.shape_a || contacts[i].shape_b != m.shape_b) continue;
-    depth = std::max(depth, start_[i].depth);
+    if (of_place(model, m, hidden(contacts[i]))) depth = std::max(depth, start_[i].depth);
   }
   for (std::uint32_t i = 0; i < hidden_count_; ++i) {
-    if (hidden_[i].shape_a == m.shape_a && hidden_[i].shape_b == m.shape_b) depth = std::max(depth, hidden_[i].depth);
+    if (of_place(model, m, hidden_[i])) depth = std::max(depth, hidden_[i].depth);
   }
   return depth;
 }
@@ -247,7 +258,7 @@ bool ExactStepper::fits(const Model& model, const Manifold& m) noexcept {
   if (!is_smooth(model.shapes[m.shape_a].shape, model.shapes[m.shape_b].shape)) return false;
   bool touched = false, several = m.count > 1;
   for (const FollowedContact& c : forces_.contacts()) {
-    if (c.shape_a != m.shape_a || c.shape_b != m.shape_b) continue;
+    if (!of_place(model, m, hidden(c))) continue;
     touched = true;
     several = several || !c.smooth;
   }
@@ -272,7 +283,7 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     if (m.depth_max <= out.depth) continue;
     const bool fit = fits(tick.model, m);
-    const double known = known_depth(m) + (fit ? kFit : 0.0);
+    const double known = known_depth(tick.model, m) + (fit ? kFit : 0.0);
     for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
       double depth = tick.contacts.points[k].depth - known;
       if (fit && depth > out.depth) {

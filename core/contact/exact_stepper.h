@@ -43,7 +43,7 @@ class ExactStepper {
   void save(const State& state) noexcept;
   void integrate(const Tick& tick, double dt, State& state) noexcept;
   void check(const Tick& tick, double dt, State& state) noexcept;
-  [[nodiscard]] double known_depth(const Manifold& m) noexcept;
+  [[nodiscard]] double known_depth(const Model& model, const Manifold& m) noexcept;
   void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
               FollowedContact& out) const noexcept;
   [[nodiscard]] bool fits(const Model& model, const Manifold& m) noexcept;
@@ -78,7 +78,10 @@ class ExactStepper {
   struct Hidden {  // a contact that another piece of the same body stands for
     std::uint32_t shape_a, shape_b;
     double depth;
+    Vec3 nhat_BA_W;
   };
+  [[nodiscard]] static Hidden hidden(const FollowedContact& c) noexcept;
+  [[nodiscard]] static bool of_place(const Model& model, const Manifold& m, const Hidden& c) noexcept;
   std::vector<Hidden> hidden_;
   std::vector<std::uint8_t> is_hidden_;
   std::uint32_t hidden_count_ = 0;

@@ -69,7 +69,7 @@ class SmoothSurface {
   [[nodiscard]] virtual bool convex() const noexcept = 0;
   // The solid is outside of the surface: a bowl. Normals point into the hollow; F < 0 in the solid.
   [[nodiscard]] virtual bool cavity() const noexcept { return false; }
-  // Of a cavity: is the hollow convex? Then only corners and rims of what has any touch its wall.
+  // Of a cavity: is the hollow convex? Then of what has corners or rims only those touch its wall.
   [[nodiscard]] virtual bool hollow_is_convex() const noexcept { return false; }
 
   // Of surfaces that are not parametric(); of others where they have F (has_implicit()), else asserted.
