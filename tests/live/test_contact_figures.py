@@ -187,10 +187,12 @@ def told_of(state):
     return [getattr(state, f"exact_{name}") for name in (*KINDS, "event_time_s")] + [state.status & (tactus.Status.EXACT_EXHAUSTED | tactus.Status.EXACT_UNRESOLVED)]
 
 
-def test_a_step_that_ran_out_of_pieces_is_told_with_its_reason(lcp_server, make_server, run_program, tmp_path):
+def test_a_step_that_ran_out_of_pieces_is_told_with_its_reason(make_server, run_program, tmp_path):
     recording = tmp_path / "bouncing.mcap"
     bit = tactus.Status.EXACT_EXHAUSTED
-    server = lcp_server("--record", recording, scene=BOUNCING)
+    config = tmp_path / "each_step.toml"
+    config.write_text(CONFIG.replace("1000", "200"))
+    server = make_server("--config", config, "--lockstep", "--record", recording, scene=BOUNCING).start()
     with server.connect() as client, client.lockstep() as lockstep:
         states = [lockstep.step() for _ in range(120)]
         cut = [s.tick for s in states if s.exact_exhausted]
