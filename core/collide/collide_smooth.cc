@@ -7,6 +7,7 @@
 #include "core/collide/collide_places.h"
 #include "core/collide/fitting_points.h"
 #include "core/collide/narrow_table.h"
+#include "core/shape/smooth_surface.h"
 
 namespace tactus {
 
