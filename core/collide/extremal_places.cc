@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/collide/closest_cores.h"
 #include "core/collide/extremal_search.h"
 #include "core/collide/narrow_core.h"
 
@@ -16,19 +15,14 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
 // much nearer than its seed a place may be.
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kBetweenStarts = 0.25;
+// Conditioning below which the surfaces fit, and how deep that may be, of the size.
 constexpr double kFittingPlace = 0.02, kFittingDepth = 0.02;
 // Nearer than this, of the size, whether points lie in the other solid is a matter of rounding.
 constexpr double kRoundingOfTouch = 1e-9;
 // What is left of a neighbourhood when one place is proved to be the only one within reach.
 constexpr double kAloneCap = 0.05, kAloneWithin = 0.99;
-// Cosine of normals that face each other.
-constexpr double kFacingSeeds = -0.3;
 constexpr int kRimStarts = 8;
 constexpr int kMostCandidates = 64, kMostLooks = 8;
-
-Vec3 support_of_point(const void* point, const Vec3&) noexcept {
-  return *static_cast<const Vec3*>(point);
-}
 
 // About how far p is from the surface, and its place there: to first order of F, or by the plane at the nearest seed.
 double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, SurfaceSeed& foot) noexcept {
@@ -212,21 +206,8 @@ bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const Surfac
 // From a place of B: A's nearest to it.
 bool ExtremalSearch::look_from(const SurfaceSeed& seed_b) noexcept {
   local_ = false;
-  Start start{seed_b.n_S, 0, &seed_b, nullptr};
-  const SmoothSurface* other = a_.surface();
-  if (other != nullptr && !other->convex()) {
-    start.seed_a = opposed_seed(seed_b, kFacingSeeds);
-    if (start.seed_a == nullptr) return false;
-    start.value = -(a_.from_own(start.seed_a->p_S) - seed_b.p_S).norm();
-  } else if (a_.bounded()) {
-    Vec3 n;
-    const double gap = closest_convex({ExtremalSolid::support_of, &a_}, {support_of_point, &seed_b.p_S},
-                                      a_.centre() - seed_b.p_S, 1e-4, n);
-    if (gap > 0 && n.dot(seed_b.n_S) < 0) return false;
-    if (gap > 0) start.n = n, start.value = -gap;
-  } else {
-    start.n = -a_.face_normal(0);
-  }
+  Start start{-a_.turned(Vec3::UnitZ()), 0, &seed_b, nullptr};  // a half-space has one normal
+  if (a_.bounded() && !start_of(seed_b, start)) return false;
   const bool found = a_.bounded() ? near_root(start) : start_at(start);
   local_ = true;
   return found && is_place();

@@ -75,6 +75,7 @@ class ExtremalSearch {
   bool cold_hollow() noexcept;
   bool cold_deep() noexcept;
   bool way_out() noexcept;
+  bool start_of(const SurfaceSeed& seed, Start& out) const noexcept;
   void seed_starts(Starts& starts) const noexcept;
   [[nodiscard]] const SurfaceSeed* opposed_seed(const SurfaceSeed& seed, double cosine) const noexcept;
   [[nodiscard]] Start hollow_start(const SurfaceSeed& seed) const noexcept;

@@ -60,22 +60,29 @@ bool surface_holds(const SmoothSurface& surface, const Vec3& p) noexcept {
   return inside;
 }
 
-void ExtremalSearch::seed_starts(Starts& starts) const noexcept {
+// From a place of B towards A's nearest: of an A that is not convex its nearest seed that faces it. False: A is on the
+// other side of the surface there.
+bool ExtremalSearch::start_of(const SurfaceSeed& seed, Start& out) const noexcept {
   const SmoothSurface* other = a_.surface();
-  const bool seeds_only = other != nullptr && !other->convex();
+  if (other != nullptr && !other->convex()) {
+    const SurfaceSeed* on_a = opposed_seed(seed, kFacing);
+    if (on_a == nullptr) return false;
+    out = {seed.n_S, -(a_.from_own(on_a->p_S) - seed.p_S).norm(), &seed, on_a};
+    return true;
+  }
+  Vec3 n;
+  double gap =
+      closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &seed.p_S}, a_.centre() - seed.p_S, 1e-4, n);
+  if (gap > 0 && n.dot(seed.n_S) < 0) return false;
+  if (gap <= 0) n = seed.n_S, gap = n.dot(a_.support(-n) - seed.p_S);
+  out = {n, -gap, &seed, nullptr};
+  return true;
+}
+
+void ExtremalSearch::seed_starts(Starts& starts) const noexcept {
+  Start start;
   for (const SurfaceSeed& seed : b_.seeds()) {
-    if (seeds_only) {
-      const SurfaceSeed* on_a = opposed_seed(seed, kFacing);
-      if (on_a == nullptr) continue;
-      starts.add({seed.n_S, -(a_.from_own(on_a->p_S) - seed.p_S).norm(), &seed, on_a});
-      continue;
-    }
-    Vec3 n;
-    double gap =
-        closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &seed.p_S}, a_.centre() - seed.p_S, 1e-4, n);
-    if (gap > 0 && n.dot(seed.n_S) < 0) continue;  // A is on the other side of the surface there
-    if (gap <= 0) n = seed.n_S, gap = n.dot(a_.support(-n) - seed.p_S);
-    starts.add({n, -gap, &seed, nullptr});
+    if (start_of(seed, start)) starts.add(start);
   }
 }
 
