@@ -1,6 +1,7 @@
 #include "core/collide/broad_phase.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/check.h"
@@ -8,7 +9,9 @@
 namespace tactus {
 
 namespace {
-constexpr std::uint32_t kLarge = 0xffffffffu;  // strip of boxes wider than a strip
+constexpr std::uint64_t kLarge = ~std::uint64_t{0};  // cell of boxes wider than a row
+constexpr std::uint64_t kRow = std::uint64_t{1} << 32;
+constexpr double kManyStrips = 5, kFewStrips = 4;  // two numbers: the order is to stay
 constexpr std::size_t kFew = 8;  // so many boxes are tested each with each, so many pairs sorted by insertion
 }  // namespace
 
@@ -40,16 +43,30 @@ std::span<const PairKey> BroadPhase::find_pairs(std::span<const Aabb> boxes, std
   return {pairs_.data(), pair_count_};
 }
 
-// The sweep axis, the strips' axis, and their width. Boxes wider than four times the mean are "large": they are in no
-// strip.
+void BroadPhase::Strips::cut(double lowest, double highest, double widest) noexcept {
+  origin = lowest;
+  many = highest - lowest > (many ? kFewStrips : kManyStrips) * widest;
+  width = many ? widest : std::numeric_limits<double>::infinity();
+}
+
+// From 1 on, so that each has one before it.
+std::uint32_t BroadPhase::Strips::of(double lo) const noexcept {
+  return 1 + static_cast<std::uint32_t>(std::min((lo - origin) / width, 1e9));
+}
+
+// The sweep axis, that of the rows, and how wide rows and columns are. Boxes wider than four times the mean across the
+// rows are "large": they are in none. Columns are as wide as the widest of the others: a few tall boxes make them wide
+// again, and more is tested, but nothing against everything.
 void BroadPhase::choose_axes(std::span<const Aabb> boxes) noexcept {
-  Vec3 sum = Vec3::Zero(), sum2 = Vec3::Zero(), size = Vec3::Zero(), lowest = Vec3::Constant(1e300);
+  Vec3 sum = Vec3::Zero(), sum2 = Vec3::Zero(), size = Vec3::Zero();
+  Vec3 lowest = Vec3::Constant(1e300), highest = -lowest;
   for (const std::uint32_t s : bounded_) {
     const Vec3 c = boxes[s].lo + boxes[s].hi;
     sum += c;
     sum2 += c.cwiseProduct(c);
     size += boxes[s].hi - boxes[s].lo;
     lowest = lowest.cwiseMin(boxes[s].lo);
+    highest = highest.cwiseMax(boxes[s].lo);
   }
   const Vec3 spread = sum2 - sum.cwiseProduct(sum) / static_cast<double>(bounded_.size());
   // An axis changes only for a clearly better one, so that the order stays coherent.
@@ -57,32 +74,33 @@ void BroadPhase::choose_axes(std::span<const Aabb> boxes) noexcept {
   for (int a = 0; a < 3; ++a) {
     if (better(a, axis_)) axis_ = a;
   }
-  if (strip_axis_ == axis_) strip_axis_ = (axis_ + 1) % 3;
+  if (row_axis_ == axis_) row_axis_ = (axis_ + 1) % 3;
   for (int a = 0; a < 3; ++a) {
-    if (a != axis_ && better(a, strip_axis_)) strip_axis_ = a;
+    if (a != axis_ && better(a, row_axis_)) row_axis_ = a;
   }
-  strip_origin_ = lowest[strip_axis_];
-  const double limit = 4 * size[strip_axis_] / static_cast<double>(bounded_.size());
-  strip_width_ = 1e-9;
+  const int a1 = row_axis_, a2 = 3 - axis_ - row_axis_;
+  large_ = 4 * size[a1] / static_cast<double>(bounded_.size());
+  Vec3 widest = Vec3::Constant(1e-9);
   for (const std::uint32_t s : bounded_) {
-    const double width = boxes[s].hi[strip_axis_] - boxes[s].lo[strip_axis_];
-    if (width <= limit) strip_width_ = std::max(strip_width_, 1.0001 * width);  // rounding must not part neighbours
+    const Vec3 width = boxes[s].hi - boxes[s].lo;
+    if (width[a1] <= large_) widest = widest.cwiseMax(1.0001 * width);  // rounding must not part neighbours
   }
+  rows_.cut(lowest[a1], highest[a1], widest[a1]);
+  columns_.cut(lowest[a2], highest[a2], widest[a2]);
 }
 
 void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
   if (entries_.empty()) return;
   choose_axes(boxes);
-  const int a1 = strip_axis_, a2 = 3 - axis_ - strip_axis_;
+  const int a1 = row_axis_, a2 = 3 - axis_ - row_axis_;
   for (Entry& e : entries_) {
     const Aabb& box = boxes[e.shape];
-    const double at = (box.lo[a1] - strip_origin_) / strip_width_;
-    const bool large = box.hi[a1] - box.lo[a1] > strip_width_;
-    const std::uint32_t strip = large ? kLarge : static_cast<std::uint32_t>(std::min(at, 1e9));
-    e = {box.lo[axis_], box.hi[axis_], box.lo[a1], box.hi[a1], box.lo[a2], box.hi[a2], e.shape, strip};
+    const bool large = box.hi[a1] - box.lo[a1] > large_;
+    const std::uint64_t cell = large ? kLarge : kRow * rows_.of(box.lo[a1]) + columns_.of(box.lo[a2]);
+    e = {box.lo[axis_], box.hi[axis_], box.lo[a1], box.hi[a1], box.lo[a2], box.hi[a2], cell, e.shape};
   }
   const auto less = [](const Entry& x, const Entry& y) {
-    if (x.strip != y.strip) return x.strip < y.strip;
+    if (x.cell != y.cell) return x.cell < y.cell;
     return x.lo < y.lo || (x.lo == y.lo && x.shape < y.shape);
   };
   std::uint64_t& moves = work_.moves;
@@ -126,20 +144,32 @@ void BroadPhase::test(const Entry& e, const Entry& f) noexcept {
   add(e.shape, f.shape);
 }
 
+// Each column against itself, the next in its row, and the three beside it in the next row: `ahead` is where those
+// begin, and only goes on.
 void BroadPhase::sweep() noexcept {
-  std::size_t previous = 0, previous_last = 0;  // the strip before
-  for (std::size_t first = 0, last; first < entries_.size() && entries_[first].strip != kLarge; first = last) {
-    last = first;
-    while (last < entries_.size() && entries_[last].strip == entries_[first].strip) ++last;
-    sweep_strip(first, last);
-    const bool neighbour = previous_last > previous && entries_[previous].strip + 1 == entries_[first].strip;
-    if (neighbour) sweep_two(previous, previous_last, first, last);
-    previous = first, previous_last = last;
+  const std::size_t n = entries_.size();
+  const auto end_of = [this, n](std::size_t i) {
+    std::size_t last = i + 1;
+    while (last < n && entries_[last].cell == entries_[i].cell) ++last;
+    return last;
+  };
+  std::size_t ahead = 0;
+  for (std::size_t first = 0, last; first < n && entries_[first].cell != kLarge; first = last) {
+    const std::uint64_t cell = entries_[first].cell;
+    last = end_of(first);
+    sweep_column(first, last);
+    if (last < n && entries_[last].cell == cell + 1) sweep_two(first, last, last, end_of(last));
+    ahead = std::max(ahead, last);
+    while (ahead < n && entries_[ahead].cell < cell + kRow - 1) ++ahead;
+    for (std::size_t i = ahead, next; i < n && entries_[i].cell <= cell + kRow + 1; i = next) {
+      next = end_of(i);
+      sweep_two(first, last, i, next);
+    }
   }
   sweep_large();
 }
 
-void BroadPhase::sweep_strip(std::size_t first, std::size_t last) noexcept {
+void BroadPhase::sweep_column(std::size_t first, std::size_t last) noexcept {
   for (std::size_t i = first; i < last; ++i) {
     for (std::size_t j = i + 1; j < last && entries_[j].lo <= entries_[i].hi; ++j) test(entries_[i], entries_[j]);
   }
@@ -160,7 +190,7 @@ void BroadPhase::sweep_two(std::size_t a, std::size_t a_last, std::size_t b, std
 
 // The few large boxes (last in order) against everything.
 void BroadPhase::sweep_large() noexcept {
-  for (std::size_t i = entries_.size(); i-- > 0 && entries_[i].strip == kLarge;) {
+  for (std::size_t i = entries_.size(); i-- > 0 && entries_[i].cell == kLarge;) {
     for (std::size_t j = 0; j < i; ++j) {
       if (entries_[j].lo <= entries_[i].hi && entries_[j].hi >= entries_[i].lo) test(entries_[i], entries_[j]);
     }

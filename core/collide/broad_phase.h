@@ -1,5 +1,6 @@
-// Broad phase: sweep and prune along the axis of largest spread. The order of the last tick is nearly the order of this
-// one, so an insertion sort restores it in about O(n); the pairs come out sorted by key whatever the order was.
+// Broad phase: sweep and prune along the axis of largest spread, in columns along it. The order of the last tick is
+// nearly the order of this one, so an insertion sort restores it in about O(n); the pairs come out sorted by key
+// whatever the order was.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +47,22 @@ class BroadPhase {
   struct Entry {    // packed copy in sweep order
     double lo, hi;  // along the sweep axis
     double lo1, hi1, lo2, hi2;
-    std::uint32_t shape, strip;
+    std::uint64_t cell;  // of the column that it begins in: row, then column in it
+    std::uint32_t shape;
+  };
+  // Across one of the axes that is not swept: strips as wide as the widest box that is in them; one where there would
+  // be few, whose boxes are next to most others anyway.
+  struct Strips {
+    double origin = 0, width = 1;
+    bool many = false;
+    void cut(double lowest, double highest, double widest) noexcept;
+    [[nodiscard]] std::uint32_t of(double lo) const noexcept;
   };
   void choose_axes(std::span<const Aabb> boxes) noexcept;
   void sort_entries(std::span<const Aabb> boxes) noexcept;
   void test_all(std::span<const Aabb> boxes) noexcept;
   void sweep() noexcept;
-  void sweep_strip(std::size_t first, std::size_t last) noexcept;
+  void sweep_column(std::size_t first, std::size_t last) noexcept;
   void sweep_two(std::size_t a, std::size_t a_last, std::size_t b, std::size_t b_last) noexcept;
   void sweep_large() noexcept;
   void test(const Entry& e, const Entry& f) noexcept;
@@ -72,8 +82,9 @@ class BroadPhase {
   std::uint32_t raw_count_ = 0, pair_count_ = 0, dropped_ = 0;
   const PairMemory* memory_ = nullptr;  // during find_pairs
   Work work_;
-  int axis_ = 0, strip_axis_ = 1;  // of the strips
-  double strip_origin_ = 0, strip_width_ = 1;
+  int axis_ = 0, row_axis_ = 1;  // swept; of the rows. Columns lie along the third
+  Strips rows_, columns_;
+  double large_ = 0;  // boxes wider than this across the rows are in none [m]
 };
 
 }  // namespace tactus
