@@ -5,28 +5,17 @@
 #include <array>
 #include <cmath>
 
-#include "core/math/two.h"
 #include "core/shape/gauss_rule.h"
 #include "core/shape/mesh_build.h"
 #include "core/shape/smooth_base.h"
 #include "core/shape/smooth_shapes.h"
 #include "core/shape/smooth_tessellate.h"
 #include "core/shape/spline_pieces.h"
+#include "core/shape/spline_powers.h"
 
 namespace tactus {
 
 namespace {
-
-// The four functions that are not zero on a cell, with derivatives, at s in [0, 1] of it.
-struct Basis {
-  std::array<double, 4> b, d, dd;
-};
-Basis basis(double s) noexcept {
-  const double r = 1 - s;
-  return {{r * r * r / 6, (4 + s * s * (3 * s - 6)) / 6, (4 + r * r * (3 * r - 6)) / 6, s * s * s / 6},
-          {-0.5 * r * r, 0.5 * s * (3 * s - 4), 0.5 * r * (4 - 3 * r), 0.5 * s * s},
-          {r, 3 * s - 2, 3 * r - 2, s}};
-}
 
 void add_flux(SolidMoments& m, const Vec3& x, const Vec3& area) noexcept {
   m.volume += x.dot(area) / 3;
@@ -177,58 +166,6 @@ Vec3 Spline::climb(const Vec3& d_S, SurfacePoint where, PatchJet jet) const noex
   return jet.S;
 }
 
-// A cubic and its derivatives, each from the one before: the second one's half.
-template <typename T>
-struct CubicJet {
-  T f, df, half_ddf;
-  CubicJet(const T& c0, const T& c1, const T& c2, const T& c3, const T& s) noexcept {
-    const T top = c3 * s, a = top + c2, da = top + a, b = a * s + c1;
-    f = b * s + c0;
-    df = da * s + b;
-    half_ddf = top + da;
-  }
-};
-
-// S(u, v) over [0, 1]^2 by powers of both: a third of the work that the control points and their basis functions are.
-class BicubicPatch {
- public:
-  // Of a uniform B-spline: net[a][b].
-  explicit BicubicPatch(const std::array<std::array<Vec3, 4>, 4>& net) {
-    constexpr double kPowers[4][4] = {{1, 4, 1, 0}, {-3, 0, 3, 0}, {3, -6, 3, 0}, {-1, 3, -3, 1}};  // times 1/6
-    std::array<std::array<Vec3, 4>, 4> c;                                                           // of u^k v^l
-    for (std::size_t k = 0; k < 4; ++k)
-      for (std::size_t l = 0; l < 4; ++l) {
-        c[k][l].setZero();
-        for (std::size_t a = 0; a < 4; ++a)
-          for (std::size_t b = 0; b < 4; ++b) c[k][l] += kPowers[k][a] * kPowers[l][b] / 36 * net[a][b];
-      }
-    for (std::size_t l = 0; l < 4; ++l) {
-      for (std::size_t k = 0; k < 4; ++k) xy_[k][l] = Two{c[k][l].x(), c[k][l].y()};
-      z_[0][l] = Two{c[0][l].z(), c[1][l].z()}, z_[1][l] = Two{c[2][l].z(), c[3][l].z()};
-    }
-  }
-  [[nodiscard]] PatchJet at(double u, double v) const noexcept {
-    const Two uu = two(u), vv = two(v);
-    using Jet = CubicJet<Two>;
-    const auto along_v = [&](const Two* c) { return Jet(c[0], c[1], c[2], c[3], vv); };
-    const Jet r0 = along_v(xy_[0]), r1 = along_v(xy_[1]), r2 = along_v(xy_[2]), r3 = along_v(xy_[3]);
-    const Jet S(r0.f, r1.f, r2.f, r3.f, uu), Sv(r0.df, r1.df, r2.df, r3.df, uu);
-    const Two Svv = ((r3.half_ddf * uu + r2.half_ddf) * uu + r1.half_ddf) * uu + r0.half_ddf;
-    // z of two rows at a time, then z and its derivative by v.
-    const Jet z01 = along_v(z_[0]), z23 = along_v(z_[1]);
-    const Jet z(Two{z01.f[0], z01.df[0]}, Two{z01.f[1], z01.df[1]}, Two{z23.f[0], z23.df[0]}, Two{z23.f[1], z23.df[1]},
-                uu);
-    const double zvv = ((z23.half_ddf[1] * u + z23.half_ddf[0]) * u + z01.half_ddf[1]) * u + z01.half_ddf[0];
-    return {{S.f[0], S.f[1], z.f[0]},      {S.df[0], S.df[1], z.df[0]},
-            {Sv.f[0], Sv.f[1], z.f[1]},    {2 * S.half_ddf[0], 2 * S.half_ddf[1], 2 * z.half_ddf[0]},
-            {Sv.df[0], Sv.df[1], z.df[1]}, {2 * Svv[0], 2 * Svv[1], 2 * zvv}};
-  }
-
- private:
-  Two xy_[4][4];  // [k][l]: x and y of u^k v^l's coefficient
-  Two z_[2][4];   // z of k = 0 and 1, and of 2 and 3
-};
-
 class SplineTorus final : public Spline {
  public:
   // control[i nv + j]
@@ -291,7 +228,14 @@ class SplineTorus final : public Spline {
 class SplineBall final : public Spline {
  public:
   // control[(i ny + j) nz + k]
-  SplineBall(const std::vector<Vec3>& control, const std::array<std::size_t, 3>& n) : control_(control), n_(n) {
+  SplineBall(const std::vector<Vec3>& control, const std::array<std::size_t, 3>& n)
+      : cells_{n[0] - 3, n[1] - 3, n[2] - 3} {
+    for (std::size_t i = 0; i < cells_[0]; ++i)
+      for (std::size_t j = 0; j < cells_[1]; ++j)
+        for (std::size_t k = 0; k < cells_[2]; ++k)
+          lattice_.emplace_back([&](std::size_t a, std::size_t b, std::size_t c) -> const Vec3& {
+            return control[((i + a) * n[1] + j + b) * n[2] + k + c];
+          });
     look_around(sphere_mesh(3));
     constexpr int kPanels = 16;  // of each face both ways; smooth_shapes.h says how exact that is
     for (std::int32_t chart = 0; chart < 6; ++chart)
@@ -308,63 +252,37 @@ class SplineBall final : public Spline {
   [[nodiscard]] SurfaceSeed at(const Vec3& w) const noexcept override { return seed_at(sphere_chart_of(w)); }
 
  private:
-  std::vector<Vec3> control_;
-  std::array<std::size_t, 3> n_;
+  std::array<std::size_t, 3> cells_;
+  std::vector<TricubicCell> lattice_;  // [(i ny + j) nz + k]
 };
 
 // Chain rule: S = D(n), Su = D' n_u, Suv = n_u' D'' n_v + D' n_uv.
 PatchJet SplineBall::patch(const SurfacePoint& where) const noexcept {
   const PatchJet n = sphere_patch(where);
-  std::array<std::size_t, 3> first{};
-  std::array<Basis, 3> along;
-  std::array<double, 3> rate{};
+  std::array<std::size_t, 3> cell{};
+  Vec3 in, rate;  // of the cell
   for (std::size_t k = 0; k < 3; ++k) {
-    const auto cells = static_cast<double>(n_[k] - 3);
-    const double t = std::clamp(0.5 * (n.S[static_cast<int>(k)] + 1) * cells, 0.0, cells);
-    first[k] = std::min(static_cast<std::size_t>(t), n_[k] - 4);
-    along[k] = basis(t - static_cast<double>(first[k]));
-    rate[k] = 0.5 * cells;
+    const auto axis = static_cast<int>(k);
+    const auto count = static_cast<double>(cells_[k]);
+    const double t = std::clamp(0.5 * (n.S[axis] + 1) * count, 0.0, count);
+    cell[k] = std::min(static_cast<std::size_t>(t), cells_[k] - 1);
+    in[axis] = t - static_cast<double>(cell[k]);
+    rate[axis] = 0.5 * count;
   }
-  Vec3 D = Vec3::Zero(), D1[3], D2[3][3];
-  for (int i = 0; i < 3; ++i) {
-    D1[i].setZero();
-    for (int k = i; k < 3; ++k) D2[i][k].setZero();
-  }
-  for (std::size_t a = 0; a < 4; ++a)
-    for (std::size_t b = 0; b < 4; ++b) {
-      const Vec3* row = control_.data() + ((first[0] + a) * n_[1] + first[1] + b) * n_[2] + first[2];
-      Vec3 x = Vec3::Zero(), dx = Vec3::Zero(), ddx = Vec3::Zero();
-      for (std::size_t c = 0; c < 4; ++c) {
-        x += along[2].b[c] * row[c];
-        dx += along[2].d[c] * row[c];
-        ddx += along[2].dd[c] * row[c];
-      }
-      const double b0 = along[0].b[a], d0 = along[0].d[a], b1 = along[1].b[b], d1 = along[1].d[b];
-      D += b0 * b1 * x;
-      D1[0] += d0 * b1 * x;
-      D1[1] += b0 * d1 * x;
-      D1[2] += b0 * b1 * dx;
-      D2[0][0] += along[0].dd[a] * b1 * x;
-      D2[1][1] += b0 * along[1].dd[b] * x;
-      D2[2][2] += b0 * b1 * ddx;
-      D2[0][1] += d0 * d1 * x;
-      D2[0][2] += d0 * b1 * dx;
-      D2[1][2] += b0 * d1 * dx;
-    }
-  const auto rates = Vec3(rate[0], rate[1], rate[2]);
-  const Vec3 u = rates.cwiseProduct(n.Su), v = rates.cwiseProduct(n.Sv);
-  const auto first_order = [&](const Vec3& w) { return Vec3(w.x() * D1[0] + w.y() * D1[1] + w.z() * D1[2]); };
-  const auto second_order = [&](const Vec3& p, const Vec3& q) {
-    return Vec3(p.x() * q.x() * D2[0][0] + p.y() * q.y() * D2[1][1] + p.z() * q.z() * D2[2][2] +
-                (p.x() * q.y() + p.y() * q.x()) * D2[0][1] + (p.x() * q.z() + p.z() * q.x()) * D2[0][2] +
-                (p.y() * q.z() + p.z() * q.y()) * D2[1][2]);
+  const CellJet D = lattice_[(cell[0] * cells_[1] + cell[1]) * cells_[2] + cell[2]].at(in);
+  const Vec3 u = rate.cwiseProduct(n.Su), v = rate.cwiseProduct(n.Sv);
+  const auto first_order = [&D](const Vec3& w) { return Vec3(w.x() * D.x + w.y() * D.y + w.z() * D.z); };
+  const auto second_order = [&D](const Vec3& p, const Vec3& q) {
+    return Vec3(p.x() * q.x() * D.xx + p.y() * q.y() * D.yy + p.z() * q.z() * D.zz +
+                (p.x() * q.y() + p.y() * q.x()) * D.xy + (p.x() * q.z() + p.z() * q.x()) * D.xz +
+                (p.y() * q.z() + p.z() * q.y()) * D.yz);
   };
-  return {D,
+  return {D.f,
           first_order(u),
           first_order(v),
-          second_order(u, u) + first_order(rates.cwiseProduct(n.Suu)),
-          second_order(u, v) + first_order(rates.cwiseProduct(n.Suv)),
-          second_order(v, v) + first_order(rates.cwiseProduct(n.Svv))};
+          second_order(u, u) + first_order(rate.cwiseProduct(n.Suu)),
+          second_order(u, v) + first_order(rate.cwiseProduct(n.Suv)),
+          second_order(v, v) + first_order(rate.cwiseProduct(n.Svv))};
 }
 
 std::string defect(const SmoothSurface& surface) {
