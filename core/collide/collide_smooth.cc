@@ -14,6 +14,8 @@ namespace tactus {
 namespace {
 
 constexpr double kOneNormal = 0.999;  // cosine
+// Places that hold a body by themselves, wherever along a curve they are.
+constexpr std::ptrdiff_t kSeveral = 3;
 
 double gap_of_supports(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
   const Vec3 p_A = support(a, X_WA.R.transpose() * -n_W), p_B = support(b, X_WB.R.transpose() * n_W);
@@ -121,15 +123,20 @@ double reach_of(const PairRecord& record, double reach, double margin) noexcept 
 // Each remembered place followed by itself; those that are gone, or have become one, are forgotten.
 void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
                    PairRecord* records, std::uint32_t place_count, FoundPlaces& found, PlaceContacts& out) noexcept {
+  const auto several = std::count_if(records, records + place_count, [](const PairRecord& record) {
+                         return record.witness.feature_b >= 0;
+                       }) >= kSeveral;
   for (std::uint32_t k = 0; k < place_count; ++k) {
     Witness& witness = records[k].witness;
     if (witness.feature_b < 0) continue;
     ExtremalSide side_a, side_b;
     to_sides(witness, side_a, side_b);
     look_ahead(side_a), look_ahead(side_b);
-    const ExtremalPair pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
+    const ExtremalPair pair = extremal_place(a, X_WA, b, X_WB, several, side_a, side_b);
     const double within = reach_of(records[k], reach, margin);
-    bool stays = touches(pair, within) && !is_buried(a, X_WA, b, X_WB, pair) && !found.covers(pair.nhat_BA_W, out);
+    const bool touching = touches(pair, within);
+    bool stays = (touching || (several && on_level_curve(pair) && pair.d <= beside_level(a, b))) &&
+                 !is_buried(a, X_WA, b, X_WB, pair) && !found.covers(pair.nhat_BA_W, out);
     for (std::uint32_t i = 0; i < found.count && stays; ++i) stays = !same_place(a, b, pair, found.pair[i]);
     if (!stays) {
       // The first goes on as the pair's nearest place, apart or not.
@@ -140,7 +147,7 @@ void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
     }
     out.place[k].witnesses.add(true);
     to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
-    add_points(a, X_WA, b, X_WB, pair, within, out.place[k]);
+    if (touching) add_points(a, X_WA, b, X_WB, pair, within, out.place[k]);
     for (std::uint32_t i = found.count; out.place[k].count > 1 && i-- > 0;) {  // those before that it covers
       if (out.place[found.record[i]].count > 1 || found.pair[i].nhat_BA_W.dot(pair.nhat_BA_W) <= kOneNormal) continue;
       out.place[found.record[i]].count = 0;
@@ -205,9 +212,11 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
   // A plane has one normal.
   const bool plane = a.kind == ShapeKind::half_space || b.kind == ShapeKind::half_space;
   if (plane && found.covers(found.pair[0].nhat_BA_W, out)) return;
+  const std::span<const ExtremalPair> known(found.pair, found.count);
+  const bool level = std::any_of(known.begin(), known.end(), on_level_curve);
+  const std::uint32_t room = level ? place_count - found.count : kMaxMeshPatches;  // none of a curve is missed
   ExtremalPlace others[kMaxMeshPatches];
-  const std::uint32_t count =
-      other_places(a, X_WA, b, X_WB, std::max(reach, 0.0), {found.pair, found.count}, others, kMaxMeshPatches);
+  const std::uint32_t count = other_places(a, X_WA, b, X_WB, std::max(reach, 0.0), known, others, room);
   for (std::uint32_t i = 0; i < count; ++i) {
     const ExtremalPair& pair = others[i].pair;
     if (is_buried(a, X_WA, b, X_WB, pair) || found.covers(pair.nhat_BA_W, out)) continue;
@@ -223,7 +232,7 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
     }
     to_witness(others[i].a, others[i].b, X_WA.R.transpose() * pair.nhat_BA_W, records[k].witness);
     out.place[k].witnesses.add(false);
-    add_points(a, X_WA, b, X_WB, pair, reach, out.place[k]);
+    if (touches(pair, std::max(reach, 0.0))) add_points(a, X_WA, b, X_WB, pair, reach, out.place[k]);
   }
 }
 

@@ -15,8 +15,12 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
 // much nearer than its seed a place may be.
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kBetweenStarts = 0.25;
-// Conditioning below which the surfaces fit, and how deep that may be, of the size.
-constexpr double kFittingPlace = 0.02, kFittingDepth = 0.02;
+// Conditioning of a level curve.
+constexpr double kLevelCurve = 0.02;
+// Conditioning below which the surfaces nearly fit, and how deep that may be, of the size.
+constexpr double kFittingPlace = 0.1, kFittingDepth = 0.1;
+// Of the smaller one's size: gap at places of a level curve that touches elsewhere.
+constexpr double kBesideLevel = 0.01;
 // Nearer than this, of the size, whether points lie in the other solid is a matter of rounding.
 constexpr double kRoundingOfTouch = 1e-9;
 // What is left of a neighbourhood when one place is proved to be the only one within reach.
@@ -84,8 +88,9 @@ class Places {
     if (!follows_corners(b) || !b.hollow_is_convex() || a.radius() > 0) add_seeds_of_b();
   }
 
-  // Whose neighbourhood holds none that is nearer. Call once: the others go.
-  void keep_lowest() noexcept {
+  // Whose neighbourhood holds none that is nearer; on a level curve, where that is a matter of rounding, none that is
+  // nearer and stays. Call once: the others go.
+  void keep_lowest(bool level) noexcept {
     bool low[kMostCandidates];
     for (int i = 0; i < candidates_.count; ++i) {
       const Candidate& c = candidates_.at[i];
@@ -93,6 +98,7 @@ class Places {
       const double near = neighbourhood(c);
       for (int k = 0; k < i && low[i]; ++k) {
         const Candidate& nearer = candidates_.at[k];
+        if (level && !low[k]) continue;
         low[i] = nearer.of_b != c.of_b || (nearer.p - c.p).squaredNorm() > near * near;
       }
     }
@@ -171,10 +177,11 @@ bool near_each_other(double size, const Vec3& pa, const Vec3& pb, const Extremal
 
 }  // namespace
 
-bool ExtremalSearch::near(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
+bool ExtremalSearch::near(const ExtremalSide& side_a, const ExtremalSide& side_b, Sought sought) noexcept {
   Vec3 start;
   if (!place(side_a, side_b, start)) return false;
   local_ = true;
+  sought_ = sought;
   return walk(a_.surface() ? 0 : side_a.feature, start, kNearSteps) && is_place();
 }
 
@@ -204,8 +211,9 @@ bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const Surfac
 }
 
 // From a place of B: A's nearest to it.
-bool ExtremalSearch::look_from(const SurfaceSeed& seed_b) noexcept {
+bool ExtremalSearch::look_from(const SurfaceSeed& seed_b, Sought sought) noexcept {
   local_ = false;
+  sought_ = sought;
   Start start{-a_.turned(Vec3::UnitZ()), 0, &seed_b, nullptr};  // a half-space has one normal
   if (a_.bounded() && !start_of(seed_b, start)) return false;
   const bool found = a_.bounded() ? near_root(start) : start_at(start);
@@ -230,6 +238,14 @@ bool has_places(const Shape& a, const Shape& b) noexcept {
   return folded(a) || folded(b);
 }
 
+bool on_level_curve(const ExtremalPair& pair) noexcept {
+  return pair.known() && pair.conditioning <= kLevelCurve && pair.a.dim != 1 && pair.b.dim != 1;
+}
+
+double beside_level(const Shape& a, const Shape& b) noexcept {
+  return kBesideLevel * size_of_pair(a, b);
+}
+
 bool same_place(const Shape& a, const Shape& b, const ExtremalPair& pair, const ExtremalPair& other) noexcept {
   return near_each_other(size_of_pair(a, b), pair.pa_W, pair.pb_W, other);
 }
@@ -248,8 +264,12 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
     const Vec3 n = X_WB.R.transpose() * (turned ? Vec3(-known[0].nhat_BA_W) : known[0].nhat_BA_W);
     if (search.is_alone(on_a(known[0]), on_b(known[0]), n, known[0].d, reach)) return 0;
   }
+  // Along a level curve several places are sought, not its lowest one again and again.
+  const bool level = std::any_of(known.begin(), known.end(), on_level_curve);
+  const Sought sought = level ? Sought::across : Sought::root;
+  if (level) reach = std::max(reach, beside_level(a, b));
   Places places(solid, *b.smooth, reach);
-  places.keep_lowest();
+  places.keep_lowest(level);
   const double size = size_of_pair(a, b), same2 = kOnePlace * kOnePlace * size * size;
   Vec3 found_a[kMostLooks], found_b[kMostLooks];  // in the frame of B
   std::uint32_t count = 0;
@@ -267,7 +287,8 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
     for (std::uint32_t i = 0; i < count; ++i) taken = taken || covers(found_a[i], found_b[i]);
     if (taken) continue;
     ++looks;
-    const bool found = c.of_b ? search.look_from(c.seed_b) : search.look_at(c.feature_a, c.p, c.seed_a, c.seed_b);
+    const bool found =
+        c.of_b ? search.look_from(c.seed_b, sought) : search.look_at(c.feature_a, c.p, c.seed_a, c.seed_b);
     if (!found) continue;
     ExtremalPair pair = pair_of(search, solid, X_WB);
     if (!(pair.d < reach)) continue;

@@ -16,10 +16,16 @@ struct ExtremalPlace {
   ExtremalPair pair;
 };
 
-// Other places than those known that are nearer than `reach` (d < reach), at most `room`; gives their number. Found by
-// Newton's method from corners, rims and the surfaces' seeds, where those are lowest among their neighbours: places
-// that are nearer to each other than those count as one. One known place that is proved to be the only one within reach
-// (balls that touch there) costs next to nothing, else about 2 to 10 us.
+// Does the pair lie over a curve along which the two are about as near (a ball in a ring's hole)? One of its places is
+// as good as another, and a body that is held all around by it comes and goes at each.
+bool on_level_curve(const ExtremalPair& pair) noexcept;
+// How far apart the two may be at places along such a curve, with one that touches, to be followed [m].
+double beside_level(const Shape& a, const Shape& b) noexcept;
+
+// Other places than those known that are nearer than `reach` (d < reach), or along a level curve than beside_level(),
+// at most `room`; gives their number. Found by Newton's method from corners, rims and the surfaces' seeds, where those
+// are lowest among their neighbours: places that are nearer to each other than those count as one. One known place that
+// is proved to be the only one within reach (balls that touch there) costs next to nothing, else about 2 to 10 us.
 std::uint32_t other_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
                            std::span<const ExtremalPair> known, ExtremalPlace* out, std::uint32_t room) noexcept;
 // Are the two pairs' points one place, for shapes of this kind?

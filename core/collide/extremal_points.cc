@@ -40,7 +40,7 @@ void remember_step(const ExtremalSide& before, bool steady, ExtremalSide& now) n
   now.step_S = steady ? Vec3(now.p_S - before.p_S) : Vec3(Vec3::Zero());
 }
 
-enum class Looking : std::uint8_t { anywhere, near };
+enum class Looking : std::uint8_t { anywhere, near, near_across };
 
 // In the order that the search takes.
 ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Looking looking,
@@ -48,8 +48,9 @@ ExtremalPair find(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   const ExtremalSolid solid(a, X_WB.R.transpose() * X_WA.R, X_WB.R.transpose() * (X_WA.p - X_WB.p));
   ExtremalSearch search(solid, *b.smooth);
   const ExtremalSide from_a = advanced(a, side_a), from_b = advanced(b, side_b);
-  const bool warm = looking == Looking::near ? search.near(from_a, from_b) : search.warm(from_a, from_b);
-  if (!warm && (looking == Looking::near || !search.cold())) {
+  const Sought sought = looking == Looking::near_across ? Sought::across : Sought::root;
+  const bool warm = looking == Looking::anywhere ? search.warm(from_a, from_b) : search.near(from_a, from_b, sought);
+  if (!warm && (looking != Looking::anywhere || !search.cold())) {
     if (looking == Looking::anywhere) side_a = side_b = ExtremalSide{};
     ExtremalPair none;
     none.iterations = search.iterations();
@@ -118,9 +119,9 @@ ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, 
   return find_in_order(a, X_WA, b, X_WB, Looking::anywhere, side_a, side_b);
 }
 
-ExtremalPair extremal_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
-                            ExtremalSide& side_b) noexcept {
-  return find_in_order(a, X_WA, b, X_WB, Looking::near, side_a, side_b);
+ExtremalPair extremal_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, bool one_of_several,
+                            ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
+  return find_in_order(a, X_WA, b, X_WB, one_of_several ? Looking::near_across : Looking::near, side_a, side_b);
 }
 
 bool is_buried(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,

@@ -84,8 +84,10 @@ ExtremalPair extremal_points(const Shape& a, const Frame& X_WA, const Shape& b, 
 // The place near the remembered ones, of a pair that may have several (extremal_places.h): a local minimum of the
 // distance, or of the way out; not proved to be the pair's nearest. In bowls A's corners and rims are followed, each by
 // itself. Unknown: there is none there any more; the sides are as before.
-ExtremalPair extremal_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
-                            ExtremalSide& side_b) noexcept;
+// one_of_several: where the two are as near along a curve (a ball in a ring's hole), the place stays where it is on it:
+// the curve's lowest place runs round it at the least motion, and several would become one.
+ExtremalPair extremal_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, bool one_of_several,
+                            ExtremalSide& side_a, ExtremalSide& side_b) noexcept;
 // Calls at steps of one length: where the last points say that the next is, a parabola through three.
 void look_ahead(ExtremalSide& side) noexcept;
 

@@ -51,7 +51,7 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
   Vec3 from = start;
   for (int i = 0; i < kMostFeatures; ++i) {
     a_.set(feature, from, on_a_);
-    const bool solved = solve_extremal(on_a_, on_b_, scale_, most, root_);
+    const bool solved = solve_extremal(on_a_, on_b_, scale_, most, root_, sought_);
     iterations_ += root_.iterations;
     // Along a face that a surface nearly fits, the way to a root may leave the face long before it ends.
     if (!solved && root_.iterations < most) return false;

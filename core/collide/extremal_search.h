@@ -13,10 +13,10 @@ class ExtremalSearch {
   // From the remembered points. False: no root there, or not one that is certain to be the pair's.
   bool warm(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept;
   // From the remembered points to the place near them, one of several that the pair may have (extremal_places.h).
-  bool near(const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept;
+  bool near(const ExtremalSide& side_a, const ExtremalSide& side_b, Sought sought) noexcept;
   // From a corner, rim or seed of A and a place of B, to a place; and from a place of B to A's nearest.
   bool look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a, const SurfaceSeed& seed_b) noexcept;
-  bool look_from(const SurfaceSeed& seed_b) noexcept;
+  bool look_from(const SurfaceSeed& seed_b, Sought sought) noexcept;
   // Of a root: certainly no other place is nearer than `reach`, but for the root's own neighbourhood? pa, pb: of the
   // solids themselves.
   [[nodiscard]] bool is_alone(const Vec3& pa, const Vec3& pb, const Vec3& n, double d, double reach) const noexcept;
@@ -96,8 +96,9 @@ class ExtremalSearch {
   std::int32_t feature_ = -1;
   ExtremalRoot root_;
   Vec3 nearest_ = Vec3::Zero();  // what foot() found
-  bool local_ = false;           // corners and rims in a hollow are followed as such
-  bool corners_ = false;         // from corner to corner: in a convex hollow no edge or face is nearest
+  Sought sought_ = Sought::root;
+  bool local_ = false;    // corners and rims in a hollow are followed as such
+  bool corners_ = false;  // from corner to corner: in a convex hollow no edge or face is nearest
   bool fallen_back_ = false, left_place_ = false;
   std::uint32_t iterations_ = 0;
 };

@@ -127,6 +127,7 @@ bool ExtremalSearch::approach(const Start& start) noexcept {
 // Newton's method from a start that is apart may end farther away, or at no minimum: then again from nearer.
 bool ExtremalSearch::near_root(const Start& start) noexcept {
   const bool found = start_at(start);
+  if (sought_ == Sought::across && found && fits()) return true;  // a nearer place may be along the curve
   if (start.value >= 0 || (found && root_.least && root_.d <= -start.value)) return found;
   return approach(start) || (found && start_at(start));
 }

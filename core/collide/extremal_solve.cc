@@ -17,6 +17,8 @@ constexpr double kLongestStep = 0.4;
 constexpr double kLastStep = 1e-11;
 // Of a matrix' larger eigenvalue: a smaller one is none.
 constexpr double kSingular = 1e-11;
+// A valley: conditioning along it, that part of the one across it, and how steep it may be [rad].
+constexpr double kValley = 0.02, kValleyShare = 0.1, kLevel = 0.005;
 
 bool solve2(double a, double b, double c, double d, const Pair2& y, Pair2& x) noexcept {
   const double det = a * d - b * c;
@@ -50,6 +52,7 @@ struct Local {
   Pair2 turn_a, turn_b;       // of the outward normals by stepping onto the surfaces
   double bend = 0, lean = 0;  // curve: second derivative along n; its direction along n
   Pair2 along;                // curve: its direction in the tangent plane
+  double eta_a = 0, eta_b = 0;
   double residual = 0;
   bool opposed = true;
 };
@@ -65,7 +68,8 @@ Local look(ExtremalFeature& a, ExtremalFeature& b, double scale) noexcept {
   Pair2 w;
   b.curvature(s.t1, s.t2, s.k_b, w);
   s.turn_b = {w.x * b.eta(), w.y * b.eta()};
-  s.residual = std::max(std::abs(a.eta()), std::abs(b.eta()));
+  s.eta_a = a.eta(), s.eta_b = b.eta();
+  s.residual = std::max(std::abs(s.eta_a), std::abs(s.eta_b));
   if (a.kind() != ExtremalFeature::Kind::plane) {
     s.r = {s.t1.dot(diff), s.t2.dot(diff)};
     s.residual = std::max({s.residual, std::abs(s.r.x), std::abs(s.r.y)});
@@ -84,6 +88,57 @@ Local look(ExtremalFeature& a, ExtremalFeature& b, double scale) noexcept {
   }
   if (!s.opposed) s.residual = std::max(s.residual, scale);
   return s;
+}
+
+// A 2 x 2 matrix' largest singular value, its directions in front (left) and behind, and the smallest.
+struct Singular2 {
+  double large = 0, small = 0;
+  Pair2 left, right;
+};
+Singular2 singular_of(double a, double b, double c, double d) noexcept {
+  Singular2 out;
+  out.small = least_singular(a, b, c, d);
+  const double xx = a * a + c * c, xy = a * b + c * d, yy = b * b + d * d;  // of its square
+  const double half = 0.5 * (xx - yy), spread = std::sqrt(half * half + xy * xy);
+  Pair2 v = half > 0 ? Pair2{half + spread, xy} : Pair2{xy, spread - half};
+  const double length = std::sqrt(v.x * v.x + v.y * v.y);
+  if (!(length > 0)) return out;  // none is larger
+  v = {v.x / length, v.y / length};
+  const Pair2 u{a * v.x + b * v.y, c * v.x + d * v.y};
+  out.large = std::sqrt(u.x * u.x + u.y * u.y);
+  out.left = {u.x / out.large, u.y / out.large};
+  out.right = v;
+  return out;
+}
+
+// Two surfaces, or a surface and a point, that are as near along a curve: the step across it, and what is left to go
+// there. False: no such curve, or one that is not level.
+bool step_across(const Local& s, int dim_a, double scale, Pair2& x_a, Pair2& x_b, double& residual) noexcept {
+  if (dim_a == 1) return false;
+  const Form2 &ka = s.k_a, &kb = s.k_b;
+  const double n11 = 1 + s.d * kb.xx, n12 = s.d * kb.xy, n22 = 1 + s.d * kb.yy;
+  const Pair2 c{s.r.x - s.d * s.turn_b.x, s.r.y - s.d * s.turn_b.y};
+  const bool surface = dim_a == 2;
+  const Singular2 m = surface ? singular_of(ka.xx * n11 + ka.xy * n12 + kb.xx, ka.xx * n12 + ka.xy * n22 + kb.xy,
+                                            ka.xy * n11 + ka.yy * n12 + kb.xy, ka.xy * n12 + ka.yy * n22 + kb.yy)
+                              : singular_of(n11, n12, n12, n22);
+  const double length = surface ? scale : 1.0;
+  if (!(length * m.small <= kValley && m.small <= kValleyShare * m.large)) return false;
+  // Of the normals' difference, or of the way to the point, what is along the curve.
+  const Pair2 off = surface ? s.q : s.r;
+  const double steep = m.left.x * off.y - m.left.y * off.x;
+  if (std::abs(steep) > kLevel * (surface ? 1.0 : std::abs(s.d))) return false;
+  const double still = std::abs(m.left.x * off.x + m.left.y * off.y);
+  residual = std::max({residual, std::abs(s.eta_a), std::abs(s.eta_b), surface ? scale * still : still});
+  const Pair2 kc = times(ka, c);
+  const Pair2 y = surface ? Pair2{s.q.x - s.turn_a.x - s.turn_b.x + kc.x, s.q.y - s.turn_a.y - s.turn_b.y + kc.y} : c;
+  const double along = (m.left.x * y.x + m.left.y * y.y) / m.large;
+  x_b = {along * m.right.x, along * m.right.y};
+  x_a = {};
+  if (!surface) return true;
+  residual = std::max({residual, std::abs(s.r.x), std::abs(s.r.y)});
+  x_a = {n11 * x_b.x + n12 * x_b.y - c.x, n12 * x_b.x + n22 * x_b.y - c.y};
+  return true;
 }
 
 // The Newton step of both sides in (t1, t2); a curve's is x_a.x along it.
@@ -248,12 +303,16 @@ void describe_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, Ext
   finish(look(a, b, scale), a, b, scale, out);
 }
 
-bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most,
-                    ExtremalRoot& out) noexcept {
+bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most, ExtremalRoot& out,
+                    Sought sought) noexcept {
   double last = std::numeric_limits<double>::infinity();
   for (out.iterations = 0;; ++out.iterations) {
     Local s = look(a, b, scale);
     if (!std::isfinite(s.residual)) return false;
+    Pair2 x_a, x_b;
+    double left = 0;
+    const bool across = sought == Sought::across && s.opposed && step_across(s, a.dim(), scale, x_a, x_b, left);
+    if (across) s.residual = left;
     const bool stalled = s.residual <= kStalled * scale && s.residual > 0.25 * last;
     if (s.residual <= kRounding * (scale + std::abs(s.d)) || stalled) {
       finish(s, a, b, scale, out);
@@ -264,8 +323,7 @@ bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::u
       return false;
     }
     last = s.residual;
-    Pair2 x_a, x_b;
-    if (!newton_step(s, a.dim(), x_a, x_b)) return false;
+    if (!across && !newton_step(s, a.dim(), x_a, x_b)) return false;
     const double length2 = std::max(x_b.x * x_b.x + x_b.y * x_b.y, a.surface() ? x_a.x * x_a.x + x_a.y * x_a.y : 0.0);
     const double longest = kLongestStep * scale, last_step = kLastStep * scale;
     if (s.opposed && std::max(length2, x_a.x * x_a.x) <= last_step * last_step && s.residual <= last_step) {

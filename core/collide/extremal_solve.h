@@ -19,10 +19,14 @@ struct ExtremalRoot {
   bool parts = false;
 };
 
+// What is sought. Where two surfaces are as near along a curve (a ball in a ring's hole), across: the curve's bottom
+// next to b's point, wherever the curve itself is lowest, while it is nearly level there. Elsewhere, and on edges: a
+// root.
+enum class Sought : std::uint8_t { root, across };
 // From where the features are now; b is a surface. scale: a length of the pair. False: no root was found within `most`
 // steps; pa is where they led on A. Each step costs one evaluation of each feature.
-bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most,
-                    ExtremalRoot& out) noexcept;
+bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most, ExtremalRoot& out,
+                    Sought sought = Sought::root) noexcept;
 
 // The root that the features' present points would be, whatever they are.
 void describe_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, ExtremalRoot& out) noexcept;
