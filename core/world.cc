@@ -290,6 +290,8 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
       continue;
     }
     ContactBuffer buffer{raw_points_.data(), limits_.raw_points_per_pair};
+    PairMotion motion;
+    if (shape_a.kind == ShapeKind::smooth || shape_b.kind == ShapeKind::smooth) buffer.motion = lead(a, b, motion);
     PairRecord& record = state_.pairs[i];
     const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
     if (ahead) {
@@ -316,12 +318,29 @@ void World::collide_mesh_pair(std::uint32_t pair, double margin, StepReport& rep
   for (std::uint32_t k = 0; k < limits_.patches_per_pair; ++k) add_manifold(pair + k, found.patch[k], report);
 }
 
+// How two shapes' bodies move, if their contacts are to be those of a little later; null: those of now.
+const PairMotion* World::lead(std::uint32_t a, std::uint32_t b, PairMotion& out) const noexcept {
+  out.lead = contact_model_->lead(*model_, parameters_, h());
+  if (out.lead == 0) return nullptr;
+  const auto motion = [this](std::uint32_t s) {
+    const BodyIndex body = model_->shapes[s].body;
+    return RigidMotion{.c_W = kinematics_.bodies[body].X_WBcm.p, .v_W = state_.v_WBcm(body), .w_W = state_.w_WB(body)};
+  };
+  out.A = motion(a), out.B = motion(b);
+  return &out;
+}
+
 // Of a surface that is not convex: each place by itself.
 void World::collide_smooth_pair(std::uint32_t pair, double margin, StepReport& report) noexcept {
   const std::uint32_t a = state_.pairs[pair].key.shape_a, b = state_.pairs[pair].key.shape_b;
   const std::uint32_t places = limits_.patches_per_pair, points = limits_.raw_points_per_pair / places;
   PlaceContacts found;
-  for (std::uint32_t k = 0; k < places; ++k) found.place[k] = {raw_points_.data() + std::size_t{k} * points, points};
+  PairMotion motion;
+  const PairMotion* const moving = lead(a, b, motion);
+  for (std::uint32_t k = 0; k < places; ++k) {
+    found.place[k] = {raw_points_.data() + std::size_t{k} * points, points};
+    found.place[k].motion = moving;
+  }
   const bool ahead = contact_model_->looks_ahead();
   const double reach = ahead ? reach_[a] + reach_[b] : 0.0;
   collide_places(model_->shapes[a].shape, kinematics_.X_WS[a], model_->shapes[b].shape, kinematics_.X_WS[b], reach,
@@ -378,6 +397,7 @@ void World::add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepRe
   m.first = contacts_.point_count;
   m.depth_max = -std::numeric_limits<double>::infinity();
   m.all_on_bottom = buffer.all_on_bottom;
+  m.gap_curve = buffer.gap_curve;
   take_points(buffer, m, report);
   report.depth_max = std::max(report.depth_max, m.depth_max);
 }

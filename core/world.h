@@ -195,6 +195,7 @@ class World {
   [[nodiscard]] bool touches_in_patches(const PairKey& key) const noexcept;
   void collide_mesh_pair(std::uint32_t pair, double margin, StepReport& report) noexcept;
   void collide_smooth_pair(std::uint32_t pair, double margin, StepReport& report) noexcept;
+  const PairMotion* lead(std::uint32_t a, std::uint32_t b, PairMotion& out) const noexcept;
   void add_manifold(std::uint32_t pair, const ContactBuffer& buffer, StepReport& report) noexcept;
   void make_room(std::uint32_t features);
   void add_features(std::uint32_t pair, FeaturePairs& features, StepReport& report) noexcept;

@@ -14,6 +14,7 @@ namespace tactus {
 namespace {
 
 constexpr double kOneNormal = 0.999;  // cosine
+constexpr double kMostLead = 0.1;     // turn of a normal [rad]
 // Places that hold a body by themselves, wherever along a curve they are.
 constexpr std::ptrdiff_t kSeveral = 3;
 
@@ -49,10 +50,23 @@ void clear(ContactBuffer& out) noexcept {
   out.nhat_BA_W.setZero();
   out.all_on_bottom = true;
   out.truncated = false;
+  out.gap_curve = 0;
 }
 
 bool touches(const ExtremalPair& pair, double reach) noexcept {
   return pair.known() && !(pair.d > reach || (reach <= 0 && pair.d >= 0));
+}
+
+// The normal of a pair's only point as it is a little later, along its rate, and what turns there make of the gap
+// (Appendices B to D). Surfaces that nearly fit have rates without bound.
+void lead(const ExtremalPair& pair, ContactBuffer& out) noexcept {
+  if (out.motion == nullptr || out.count != 1 || !pair.has_rates()) return;
+  const auto& [A, B, lead] = *out.motion;
+  const ExtremalRates rates = extremal_rates(pair, A, B);
+  const Vec3 turn = lead * rates.nhat_dot_W;
+  if (!(turn.squaredNorm() <= kMostLead * kMostLead)) return;
+  out.nhat_BA_W = (out.nhat_BA_W + turn).normalized();
+  out.gap_curve = extremal_second_rate(pair, rates, A, B).constant;
 }
 
 // The point of a pair's place, and where its surfaces fit each other those around it.
@@ -61,6 +75,7 @@ void add_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
   out.nhat_BA_W = pair.nhat_BA_W;
   out.add(0.5 * (pair.pa_W + pair.pb_W), -pair.d);
   add_fitting_points(a, X_WA, b, X_WB, pair, std::max(reach, 0.0), out);
+  lead(pair, out);
 }
 
 // The pair's nearest place: its points, as collide_smooth_within() says.
@@ -147,6 +162,7 @@ void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
     }
     out.place[k].witnesses.add(true);
     to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
+    if (several && on_level_curve(pair)) out.place[k].motion = nullptr;  // it stays where it is on the curve
     if (touching) add_points(a, X_WA, b, X_WB, pair, within, out.place[k]);
     for (std::uint32_t i = found.count; out.place[k].count > 1 && i-- > 0;) {  // those before that it covers
       if (out.place[found.record[i]].count > 1 || found.pair[i].nhat_BA_W.dot(pair.nhat_BA_W) <= kOneNormal) continue;
@@ -232,6 +248,7 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
     }
     to_witness(others[i].a, others[i].b, X_WA.R.transpose() * pair.nhat_BA_W, records[k].witness);
     out.place[k].witnesses.add(false);
+    if (level && on_level_curve(pair)) out.place[k].motion = nullptr;
     if (touches(pair, std::max(reach, 0.0))) add_points(a, X_WA, b, X_WB, pair, reach, out.place[k]);
   }
 }

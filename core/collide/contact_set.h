@@ -21,6 +21,7 @@ struct Manifold {
   std::uint32_t first, count;  // points
   double depth_max;            // [m]
   bool all_on_bottom;          // every point is on the bottom of the overlap (Drumwright III-A need not look)
+  double gap_curve = 0;        // ContactBuffer's [m/s^2]
 };
 
 struct ContactSet {

@@ -20,6 +20,12 @@ struct RigidMotion {
   Vec3 a_W = Vec3::Zero(), alpha_W = Vec3::Zero();  // [m/s^2], [rad/s^2]
 };
 
+// Of a pair: how its bodies move, and how long after now its contacts are meant to be.
+struct PairMotion {
+  RigidMotion A, B;
+  double lead = 0;  // [s]
+};
+
 enum class ExtremalStatus : std::uint8_t {
   solved,           // to rounding
   fallen_back,      // Newton's method failed, ascent over support directions solved it (to about 1e-9 of the size in d)

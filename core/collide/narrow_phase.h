@@ -53,6 +53,8 @@ struct WitnessTotals {  // over many steps
 };
 
 // Points of one pair, written into caller's storage.
+struct PairMotion;  // extremal_points.h
+
 struct ContactBuffer {
   ContactPoint* points;  // capacity entries
   std::uint32_t capacity;
@@ -62,6 +64,9 @@ struct ContactBuffer {
       false;  // the function proves that every point is on the bottom of the overlap (III-A can be skipped)
   bool truncated = false;     // more points than capacity: the deepest were kept
   WitnessCounts witnesses{};  // added to by pair functions, not cleared by collide()
+  // Smooth shapes: the normal is asked for as it will be a little later. null: as it is. Depths and points are of now.
+  const PairMotion* motion = nullptr;
+  double gap_curve = 0;  // with it: second rate of the gap that velocities alone make [m/s^2]
 
   void add(const Vec3& p_WC, double depth) noexcept {
     if (count < capacity) {

@@ -110,6 +110,12 @@ class ContactModel {
     (void)model, (void)parameters;
     return 0;
   }
+  // How long after the step's begin the contacts of smooth shapes are meant to be, whose normals turn as they roll or
+  // slide: forces that keep to one normal for the whole step push along what it is in its middle [s].
+  [[nodiscard]] virtual double lead(const Model& model, const Parameters& parameters, double h) const noexcept {
+    (void)model, (void)parameters, (void)h;
+    return 0;
+  }
   // True: all pairs are shown to advance() across the gap that they could close within the step, with points of
   // negative depth (collide_ahead.h).
   [[nodiscard]] virtual bool looks_ahead() const noexcept { return false; }

@@ -88,6 +88,7 @@ template <typename Body>
   Twist t{Vec3::Zero(), Vec3::Zero()};
   if (!c.bodies_rest) t = {velocity_of(c, a, b), c.e.transpose() * (a.w - b.w)};
   if (c.trees != nullptr) add_twist(*c.trees, t);
+  t.V[0] += c.turning;
   return t;
 }
 
@@ -97,6 +98,7 @@ template <typename Body>
   Vec3 V = Vec3::Zero();
   if (!c.bodies_rest) V = velocity_of(c, a, b);
   if (c.trees != nullptr) add_velocity(*c.trees, V);
+  V[0] += c.turning;
   return V;
 }
 

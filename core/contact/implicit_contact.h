@@ -66,6 +66,8 @@ struct ImplicitContact {
   double mu_static, mu_dynamic, stribeck_velocity;
   double inv_mass;            // of both bodies together [1/kg]
   double viscous;             // h times the coefficient [kg]
+  double curve;               // Manifold::gap_curve
+  double turning;             // part of the gap's rate that the normal's turn since the middle of the tick makes [m/s]
   double stretch1, stretch2;  // of the tangential springs, in the basis e [m]
   double sliding;             // k of the last visit that slid (implicit_friction.cc), 0: none in this tick
   Vec3 P, Q;                  // impulses on A of the last visit

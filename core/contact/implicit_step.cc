@@ -151,10 +151,9 @@ Vec3 middle(const PenaltyContact& from) noexcept {
   return from.p_ref + offset / from.count;
 }
 
-// How long after the start of the tick its levers are right in the mean: halfway to the start of the last substep.
-// Velocities at the levers then make no work in the mean (core/README.md, "Levers of the middle").
+// How long after the start of the tick its levers and normals are right in the mean.
 double lead(const Sweep& s) noexcept {
-  return 0.5 * (s.tick.h - s.h);
+  return implicit_lead(s.tick.h, s.tick.model.substeps);
 }
 
 // Where a contact's place moves against a mass centre (a plank that rocks on a log; not a sphere, not a box at rest),
@@ -210,6 +209,8 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
   const SurfacePair& surface =
       tick.model.surface(tick.model.shapes[m.shape_a].material, tick.model.shapes[m.shape_b].material);
   c.rolling = surface.friction.rolling;
+  c.curve = m.gap_curve;
+  c.turning = 0;
   find_mobility(s.bodies[c.a], s.bodies[c.b], c);
   set_gains(s, surface, vec3(memory.force).dot(m.nhat_BA_W), c);
   recall(s, memory, c);
@@ -331,6 +332,7 @@ void substep(const Sweep& s, std::uint32_t over, std::uint32_t link_count) noexc
   for (std::uint32_t i = 0; i < s.count; ++i) {
     ImplicitContact& c = s.contacts[i];
     catch_up(s, c, over);
+    c.turning = c.curve * (over * s.h - lead(s));
     visit(c, s.bodies[c.a], s.bodies[c.b]);
     if (c.P[0] * c.inv_mass > kStress) s.again[stressed++] = i;
   }

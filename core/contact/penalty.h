@@ -3,6 +3,7 @@
 
 #include "core/contact/contact_model.h"
 #include "core/contact/impact.h"
+#include "core/contact/implicit_step.h"
 #include "core/contact/penalty_force.h"
 
 namespace tactus {
@@ -16,6 +17,10 @@ class PenaltyModel final : public ContactModel {
   StepReport advance(const Tick& tick, State& state) noexcept override;
   [[nodiscard]] double margin(const Model& model, const Parameters& parameters) const noexcept override {
     return implicit(model, parameters) ? parameters.contact_margin : 0;
+  }
+  // The implicit law's contacts are those of the middle of the tick (implicit_step.h).
+  [[nodiscard]] double lead(const Model& model, const Parameters& parameters, double h) const noexcept override {
+    return implicit(model, parameters) ? implicit_lead(h, model.substeps) : 0;
   }
   [[nodiscard]] ContactModelKind kind() const noexcept override {
     return deepest_only_ ? ContactModelKind::deepest : ContactModelKind::penalty;
