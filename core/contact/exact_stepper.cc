@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t kMostPieces = 128;
 constexpr int kMostBackUps = 16;
-constexpr double kTouch = 1e-8;  // gaps up to this touch [m]
+constexpr double kTouch = 1e-8;        // gaps up to this touch [m]
+constexpr double kTouchAgain = 1e-11;  // what features of a pair that opened overlap by more has touched again [m]
 // Of a smooth surface that fits another along a line or over an area: as it rolls, its lowest place runs away from the
 // points that stand for it, by the square of the way that it turns in a step [m].
 constexpr double kFit = 1e-6;
@@ -185,7 +186,8 @@ void ExactStepper::classify() noexcept {
   forces_.keep([&](const FollowedContact& c) {
     if (rate_of(c, forces_) <= kStay) return true;
     // It opens, but what it overlaps by now is no collision.
-    hidden_[hidden_count_++] = hidden(c);
+    hidden_[hidden_count_] = hidden(c);
+    hidden_[hidden_count_++].opens = true;
     return false;
   });
   for (FollowedContact& c : forces_.contacts()) {
@@ -198,7 +200,7 @@ void ExactStepper::classify() noexcept {
 }
 
 ExactStepper::Hidden ExactStepper::hidden(const FollowedContact& c) noexcept {
-  return {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d), c.jet.nhat_BA};
+  return {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d), c.jet.nhat_BA, false};
 }
 
 // Is it of the manifold's pair, and of its place where there may be several?
@@ -241,16 +243,29 @@ void ExactStepper::check(const Tick& tick, double dt, State& state) noexcept {
 }
 
 // How deep a pair's contacts were when the piece began: of one that has several places, there.
-double ExactStepper::known_depth(const Model& model, const Manifold& m) noexcept {
-  double depth = 0;
+ExactStepper::Known ExactStepper::known_depth(const Model& model, const Manifold& m) noexcept {
+  Known known;
   const std::span<FollowedContact> contacts = forces_.contacts();
   for (std::size_t i = 0; i < contacts.size(); ++i) {
-    if (of_place(model, m, hidden(contacts[i]))) depth = std::max(depth, start_[i].depth);
+    if (of_place(model, m, hidden(contacts[i]))) known.depth = std::max(known.depth, start_[i].depth);
   }
   for (std::uint32_t i = 0; i < hidden_count_; ++i) {
-    if (of_place(model, m, hidden_[i])) depth = std::max(depth, hidden_[i].depth);
+    if (!of_place(model, m, hidden_[i])) continue;
+    known.depth = std::max(known.depth, hidden_[i].depth);
+    known.opened = known.opened || hidden_[i].opens;
   }
-  return depth;
+  return known;
+}
+
+// What opened when the piece began is back where it then was, or deeper. Told by its features, which see less than
+// kTouch: what bounces so low would else be as much deeper at the end of each step.
+bool ExactStepper::touches_again(const FollowedContact& contact) noexcept {
+  FollowedContact c = contact;
+  forces_.find_jet(c, shapes0_, motions0_);
+  const double before = c.jet.d, rate = gap_rate(c.jet, motions0_[c.body_a], motions0_[c.body_b]);
+  if (!c.jet.known || (before <= 0 && rate <= 0)) return false;
+  forces_.find_jet(c);
+  return c.jet.known && c.jet.d < std::min(0.0, before) - kTouchAgain && rate_of(c, forces_) < 0;
 }
 
 // Do the pair's surfaces fit each other, now or when the piece began, where they touched?
@@ -276,25 +291,29 @@ double ExactStepper::depth_before(const Tick& tick, const State& state, std::uin
 
 // The deepest overlap that is new in this piece.
 bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept {
-  out.depth = kTouch;
-  std::uint32_t manifold = kNone, point = 0;
+  out.depth = 0;
+  bool found = false;
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     if (m.depth_max <= out.depth) continue;
     const bool fit = fits(tick.model, m);
-    const double known = known_depth(tick.model, m) + (fit ? kFit : 0.0);
+    const Known known = known_depth(tick.model, m);
+    const double tolerated = known.depth + (fit ? kFit : 0.0);
     for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
-      double depth = tick.contacts.points[k].depth - known;
-      if (fit && depth > out.depth) {
+      double depth = tick.contacts.points[k].depth - tolerated;
+      if (fit && depth > kTouch) {
         depth = std::min(depth, tick.contacts.points[k].depth - kFit - depth_before(tick, state, i, k));
       }
-      if (depth > out.depth) out.depth = depth, manifold = i, point = k;
+      if (depth <= out.depth || (depth <= kTouch && !known.opened)) continue;
+      FollowedContact c;
+      follow(tick, i, k, state.pairs[m.pair], c);
+      if (depth <= kTouch && !touches_again(c)) continue;
+      out = {c, depth, known.depth};
+      found = true;
     }
   }
-  if (manifold == kNone) return false;
-  follow(tick, manifold, point, state.pairs[tick.contacts.manifolds[manifold].pair], out.contact);
-  return true;
+  return found;
 }
 
 // When the features that overlap at dt touched; negative: they cannot tell.
@@ -302,11 +321,16 @@ double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double
                                 ExactReport& report) noexcept {
   FollowedContact c = overlap.contact;
   forces_.find_jet(c, shapes0_, motions0_);
-  if (c.jet.d < -kTouch) return -1;
-  const ChiJet at_start = touch_chi(c, shapes0_, motions0_);
+  if (c.jet.d < -overlap.known - kTouch) return -1;
+  // What parts from where it overlaps touches again there: a bounce too low to end that would sink by kTouch else.
+  ChiJet at_start = touch_chi(c, shapes0_, motions0_);
+  const double overlapped = std::min(0.0, at_start.chi);
+  at_start.chi -= overlapped;
   const auto now = [&] {
     forces_.find_jet(c);
-    return touch_chi(c, forces_.shapes(), forces_.motions());
+    ChiJet jet = touch_chi(c, forces_.shapes(), forces_.motions());
+    jet.chi -= overlapped;
+    return jet;
   };
   CollisionOptions options;
   options.distance_tolerance = 1e-12;

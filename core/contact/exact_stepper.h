@@ -31,7 +31,11 @@ class ExactStepper {
  private:
   struct Overlap {
     FollowedContact contact;
-    double depth;
+    double depth = 0, known = 0;  // what is new of it; what of the pair there was when the piece began
+  };
+  struct Known {
+    double depth = 0;
+    bool opened = false;  // some of it did, when the piece began
   };
 
   void gather(const Tick& tick, const State& state) noexcept;
@@ -43,7 +47,7 @@ class ExactStepper {
   void save(const State& state) noexcept;
   void integrate(const Tick& tick, double dt, State& state) noexcept;
   void check(const Tick& tick, double dt, State& state) noexcept;
-  [[nodiscard]] double known_depth(const Model& model, const Manifold& m) noexcept;
+  [[nodiscard]] Known known_depth(const Model& model, const Manifold& m) noexcept;
   void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
               FollowedContact& out) const noexcept;
   [[nodiscard]] bool fits(const Model& model, const Manifold& m) noexcept;
@@ -51,6 +55,7 @@ class ExactStepper {
                                     std::uint32_t point) const noexcept;
   [[nodiscard]] bool rolls(const Tick& tick, std::uint32_t manifold, const PairRecord& record,
                            FollowedContact& out) const noexcept;
+  [[nodiscard]] bool touches_again(const FollowedContact& contact) noexcept;
   bool find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept;
   double back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state, ExactReport& report) noexcept;
@@ -75,10 +80,11 @@ class ExactStepper {
     Vec3 slip_W, force;
   };
   std::vector<Start> start_;
-  struct Hidden {  // a contact that another piece of the same body stands for
+  struct Hidden {  // a contact that another piece of the same body stands for, or that opens
     std::uint32_t shape_a, shape_b;
     double depth;
     Vec3 nhat_BA_W;
+    bool opens;  // of itself
   };
   [[nodiscard]] static Hidden hidden(const FollowedContact& c) noexcept;
   [[nodiscard]] static bool of_place(const Model& model, const Manifold& m, const Hidden& c) noexcept;
