@@ -11,6 +11,7 @@ constexpr int kProjections = 4;
 constexpr double kLongestShare = 2;  // of the last trial's length: longer ones are not guessed from it
 constexpr double kDrift = 1e-6;      // gaps and overlaps up to this are drift, taken off at once [m]
 constexpr double kApproach = 1e-11;  // normal velocity that is none [m/s]
+constexpr double kRuns = 0.05;       // conditioning below which a smooth surface's place runs away as bodies roll
 constexpr double kTurn = 0.1;        // slip more than about a right angle from where it went has turned round
 
 Mat3 point_mobility(const BodyKinematics& k, const Vec3& p_W) noexcept {
@@ -34,6 +35,10 @@ ExactForces::ExactForces(const Model& model, const Limits& limits)
       row_of_(contacts_.size()),
       moved_(model.bodies.size()),
       changed_(model.bodies.size()),
+      group_(model.bodies.size()),
+      gained_(model.bodies.size()),
+      kinetic_(model.bodies.size()),
+      held_(model.bodies.size()),
       start_force_(contacts_.size()),
       stage_force_(kStages * contacts_.size()) {}
 
@@ -199,6 +204,59 @@ bool ExactForces::stop_approach(State& state) noexcept {
                        state.w_WB(block.body) + block.C * w);
   }
   return true;
+}
+
+double ExactForces::kinetic_energy(BodyIndex b, const double* q, const double* v) const noexcept {
+  const Body& body = model_.bodies[b];
+  const double *x = q + std::size_t{7} * b, *y = v + std::size_t{6} * b;
+  const Vec3 w_B = Quat(x[3], x[4], x[5], x[6]).conjugate() * Vec3(y[3], y[4], y[5]);
+  return 0.5 * (body.mass * Vec3(y[0], y[1], y[2]).squaredNorm() + w_B.dot(body.I_BBcm * w_B));
+}
+
+std::uint32_t ExactForces::group_of(BodyIndex b) noexcept {
+  while (group_[b] != b) b = group_[b] = group_[group_[b]];
+  return b;
+}
+
+void ExactForces::hold_energy(const double* q0, const double* v0, State& state) noexcept {
+  const auto runs = [](const FollowedContact& c) {
+    return c.fits || (c.smooth && c.jet.conditioning > 0 && c.jet.conditioning < kRuns);
+  };
+  if (std::none_of(contacts().begin(), contacts().end(), runs)) return;
+  const auto free = [&](BodyIndex b) { return bodies_[b].inv_mass > 0; };
+  for (BodyIndex b = 0; b < bodies_.size(); ++b) group_[b] = b, held_[b] = 0, gained_[b] = kinetic_[b] = 0;
+  for (const FollowedContact& c : contacts()) {
+    if (free(c.body_a) && free(c.body_b)) group_[group_of(c.body_a)] = group_of(c.body_b);
+  }
+  constexpr std::uint8_t kRunning = 1, kMoved = 2;
+  for (const FollowedContact& c : contacts()) {
+    for (const BodyIndex b : {c.body_a, c.body_b}) {
+      if (!free(b)) continue;
+      const BodyIndex other = b == c.body_a ? c.body_b : c.body_a;
+      if (runs(c)) held_[group_of(b)] |= kRunning;
+      if (!free(other) && !(motions_[other].v_W.isZero(0) && motions_[other].w_W.isZero(0)))
+        held_[group_of(b)] |= kMoved;
+    }
+  }
+  const double *q = state.q.data(), *v = state.v.data();
+  for (BodyIndex b = 0; b < bodies_.size(); ++b) {
+    if (!free(b) || held_[group_of(b)] != kRunning) continue;
+    const Body& body = model_.bodies[b];
+    const double *x0 = q0 + std::size_t{7} * b, *x = q + std::size_t{7} * b;
+    const Vec3 force = tick_->applied[b].force + body.mass * body.gravity_scale * tick_->parameters.gravity_W;
+    const Quat turned = Quat(x[3], x[4], x[5], x[6]) * Quat(x0[3], x0[4], x0[5], x0[6]).conjugate();
+    const double work = force.dot(Vec3(x[0] - x0[0], x[1] - x0[1], x[2] - x0[2])) +
+                        tick_->applied[b].torque.dot(2 * std::copysign(1.0, turned.w()) * turned.vec());
+    const double kinetic = kinetic_energy(b, q, v);
+    kinetic_[group_of(b)] += kinetic;
+    gained_[group_of(b)] += kinetic - kinetic_energy(b, q0, v0) - work;
+  }
+  for (BodyIndex b = 0; b < bodies_.size(); ++b) {
+    const BodyIndex group = group_of(b);
+    if (!free(b) || held_[group] != kRunning || gained_[group] <= 0) continue;
+    const double left = kinetic_[group] - gained_[group], share = left > 0 ? std::sqrt(left / kinetic_[group]) : 0;
+    state.set_velocity(b, share * state.v_WBcm(b), share * state.w_WB(b));
+  }
 }
 
 double ExactForces::normal_mobility(const FollowedContact& c) const noexcept {

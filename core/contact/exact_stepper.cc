@@ -28,6 +28,8 @@ constexpr double kStick = 1e-7;  // slip that is none [m/s]
 constexpr double kStickTurned = 1e-5;
 constexpr double kTimeTolerance = 1e-11;  // of events [s]
 constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
+constexpr double kMostDrift = 1e-6;       // of contacts in a piece; with more it is made shorter [m] ...
+constexpr double kMostCuts = 64;          // ... to this part of a step
 constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
 constexpr double kSamePlace = 1e-7;   // of sharp pieces [m]
@@ -108,6 +110,7 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   out.shape_a = m.shape_a, out.shape_b = m.shape_b;
   out.body_a = m.body_a, out.body_b = m.body_b;
   out.manifold = manifold, out.point = point;
+  out.fits = m.count > 1 && is_smooth(a.shape, b.shape);
   // Several points of a smooth pair: its surfaces fit each other there, and extremal points would be one and the same.
   out.smooth = m.count == 1 && is_smooth(a.shape, b.shape);
   if (out.smooth) {
@@ -225,6 +228,8 @@ void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     contacts[i].slip_W = start_[i].slip_W;
     contacts[i].force = start_[i].force;
+    // Not from where a longer trial led: Newton's method may have gone over to another place.
+    contacts[i].side_a = start_[i].side_a, contacts[i].side_b = start_[i].side_b;
   }
   forces_.begin_trial(dt);
   const std::size_t mark = tick.arena.used();
@@ -233,7 +238,34 @@ void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept
   state.time = time0_ + dt;
   forces_.evaluate(state.q.data(), state.v.data(), force_.data());
   forces_.end_trial();
+  drift_ = drift(dt);
   forces_.project(dt, state);
+  forces_.hold_energy(q0_.data(), v0_.data(), state);
+}
+
+// By how much contacts that push have left their surfaces at the end of a trial, or would in another one.
+double ExactStepper::drift(double dt) noexcept {
+  double worst = 0;
+  const std::span<FollowedContact> contacts = forces_.contacts();
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    const FollowedContact& c = contacts[i];
+    if (c.force[0] <= 0 || !c.jet.known) continue;
+    worst = std::max({worst, std::abs(std::max(0.0, -c.jet.d) - start_[i].depth), std::abs(rate_of(c, forces_)) * dt});
+  }
+  return worst;
+}
+
+// The part of `left` that a trial can follow its contacts through: where a body rolls over a place that is nearly flat,
+// the point of contact runs over it within a small part of a step, with a force to match.
+double ExactStepper::followed(const Tick& tick, double left, State& state) noexcept {
+  const double least = std::min(left, tick.h / kMostCuts);
+  double dt = left;
+  check(tick, dt, state);
+  while (drift_ > kMostDrift && dt > least) {
+    dt = std::max(least, dt * std::clamp(0.8 * std::sqrt(std::sqrt(kMostDrift / drift_)), 0.1, 0.7));
+    check(tick, dt, state);
+  }
+  return dt;
 }
 
 // The same, and all pairs are looked at there.
@@ -461,9 +493,15 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
   const std::span<FollowedContact> contacts = forces_.contacts();
   for (std::uint32_t i = 0; i < contacts.size(); ++i) {
     const FollowedContact& c = contacts[i];
-    start_[i] = {event_value({i, false}), slip_of(c, forces_).norm(), std::max(0.0, -c.jet.d), c.slip_W, c.force};
+    start_[i] = {event_value({i, false}),
+                 slip_of(c, forces_).norm(),
+                 std::max(0.0, -c.jet.d),
+                 c.slip_W,
+                 c.force,
+                 c.side_a,
+                 c.side_b};
   }
-  check(tick, left, state);
+  left = followed(tick, left, state);
   const double dt = back_up(tick, left, state, report.exact);
   return end_at_event(tick, dt, state, report.exact);
 }

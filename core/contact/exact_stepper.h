@@ -47,6 +47,8 @@ class ExactStepper {
   void save(const State& state) noexcept;
   void integrate(const Tick& tick, double dt, State& state) noexcept;
   void check(const Tick& tick, double dt, State& state) noexcept;
+  [[nodiscard]] double drift(double dt) noexcept;
+  double followed(const Tick& tick, double left, State& state) noexcept;
   [[nodiscard]] Known known_depth(const Model& model, const Manifold& m) noexcept;
   void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
               FollowedContact& out) const noexcept;
@@ -78,9 +80,11 @@ class ExactStepper {
   struct Start {  // of a followed contact, at the start of the piece
     double push, slip, depth;
     Vec3 slip_W, force;
+    ExtremalSide side_a, side_b;
   };
   std::vector<Start> start_;
-  struct Hidden {  // a contact that another piece of the same body stands for, or that opens
+  double drift_ = 0;  // of the last trial, before it was taken off [m]
+  struct Hidden {     // a contact that another piece of the same body stands for, or that opens
     std::uint32_t shape_a, shape_b;
     double depth;
     Vec3 nhat_BA_W;
