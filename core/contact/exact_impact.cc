@@ -9,9 +9,8 @@ namespace tactus {
 
 namespace {
 
-// Of bounces ever lower there is no end (Zeno). Once a step has come to this piece, what would rise by less than counts
-// as a touch (1e-8 m) under gravity stays.
-constexpr std::uint32_t kManyPieces = 64;
+// Of bounces ever lower there is no end (Zeno). Once a step has come to many pieces, what would rise by less than
+// counts as a touch (1e-8 m) under gravity stays.
 constexpr double kLowBounce = 4e-4;  // [m/s]
 
 }  // namespace
@@ -25,7 +24,7 @@ void ExactStepper::strike(const Tick& tick, State& state, StepReport& report) no
   auto* const impacts = tick.arena.take<ImpactContact>(n);
   auto* const patches = tick.arena.take<ImpactPatch>(n);
   auto* const chosen = tick.arena.take<std::uint32_t>(n);
-  const double low = report.exact.pieces < kManyPieces ? 0 : kLowBounce;
+  const double low = many_ ? kLowBounce : 0;
   const double epsilon = std::max(tick.parameters.impact_epsilon, low);
   std::uint32_t count = 0;
   bool any = false;

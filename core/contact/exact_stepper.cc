@@ -21,11 +21,14 @@ constexpr double kTouchAgain = 1e-11;  // what features of a pair that opened ov
 constexpr double kFit = 1e-6;
 // Conditioning from which the rates of such a surface's own place are followed instead of points around it.
 constexpr double kRolls = 1e-3;
-constexpr double kStay = 1e-6;   // touching contacts that open slower stay, and may carry force [m/s]
-constexpr double kStick = 1e-7;  // slip that is none [m/s]
+constexpr double kFitsAlong = 1e-4;  // conditioning below which surfaces fit along a curve
+constexpr double kAcross = 1e-5;     // what such ones may overlap by elsewhere on it [m]
+constexpr double kStay = 1e-6;       // touching contacts that open slower stay, and may carry force [m/s]
+constexpr double kStick = 1e-7;      // slip that is none [m/s]
 // The same where slip has just turned round: its direction turns faster the slower it is, and no step is short enough
 // to follow it to its end. What is left would go within some microseconds.
 constexpr double kStickTurned = 1e-5;
+constexpr double kStickAtLast = 1e-4;     // and in a step of many pieces, where slips of several contacts turn in turns
 constexpr double kTimeTolerance = 1e-11;  // of events [s]
 constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
 constexpr double kMostDrift = 1e-6;       // of contacts in a piece; with more it is made shorter [m] ...
@@ -197,7 +200,7 @@ void ExactStepper::classify() noexcept {
     const Vec3 slip = slip_of(c, forces_);
     const double speed = slip.norm();
     const bool turned = c.shape_a == turned_a_ && c.shape_b == turned_b_;
-    c.slides = speed > (turned ? kStickTurned : kStick);
+    c.slides = speed > (many_ ? kStickAtLast : turned ? kStickTurned : kStick);
     if (c.slides) c.slip_W = slip / speed;
   }
 }
@@ -321,6 +324,14 @@ double ExactStepper::depth_before(const Tick& tick, const State& state, std::uin
   return c.jet.known ? -c.jet.d : 0;
 }
 
+// Do the surfaces fit each other along a curve (a ball that closes a ring's hole)? Then its place is anywhere on that.
+bool ExactStepper::along_a_curve(const FollowedContact& contact) const noexcept {
+  if (!contact.smooth) return false;
+  FollowedContact c = contact;
+  forces_.find_jet(c);
+  return c.jet.known && c.jet.conditioning > 0 && c.jet.conditioning < kFitsAlong;
+}
+
 // The deepest overlap that is new in this piece.
 bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept {
   out.depth = 0;
@@ -340,7 +351,7 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
       if (depth <= out.depth || (depth <= kTouch && !known.opened)) continue;
       FollowedContact c;
       follow(tick, i, k, state.pairs[m.pair], c);
-      if (depth <= kTouch && !touches_again(c)) continue;
+      if (depth <= kTouch ? !touches_again(c) : depth <= kFit && along_a_curve(c)) continue;
       out = {c, depth, known.depth};
       found = true;
     }
@@ -409,8 +420,10 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
     ++report.collisions;
     return t;
   }
-  ++report.unresolved;
   check(tick, dt, state);
+  // All round a curve along which they fit they touch, and collision names some places of it: another one is no event.
+  const bool across = find_overlap(tick, state, overlap) && overlap.depth <= kAcross && along_a_curve(overlap.contact);
+  if (!across) ++report.unresolved;
   return dt;
 }
 
@@ -479,6 +492,7 @@ double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, Exa
 
 // From the present state to the next discontinuity, at most `left`. Gives the time that passed.
 double ExactStepper::piece(const Tick& tick, double left, State& state, StepReport& report) noexcept {
+  many_ = report.exact.pieces >= kManyPieces;
   prescribe_velocities(tick.model, state.time, left, state);
   gather(tick, state);
   strike(tick, state, report);

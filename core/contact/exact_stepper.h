@@ -7,7 +7,8 @@
 //   Parameters::impact_epsilon is stopped -> trial: integrate to the end of the step -> check all pairs; where new
 //   overlap is found, its first moment (collision_time.h, chi of the features that overlap; else by bisection of the
 //   check itself) -> contacts whose force ends, or whose slip ends, before: that moment -> the piece ends there.
-// Every trial integrates from the piece's start. Drift of contacts that push is taken off after each.
+// Every trial integrates from the piece's start. Drift of contacts that push is taken off after each; where it is much
+// the piece is made shorter.
 // What an event is found from must show at the end of a trial: two smooth bodies that graze each other and part within
 // one step are not seen (their overlap is of second order in h).
 #pragma once
@@ -58,6 +59,7 @@ class ExactStepper {
   [[nodiscard]] bool rolls(const Tick& tick, std::uint32_t manifold, const PairRecord& record,
                            FollowedContact& out) const noexcept;
   [[nodiscard]] bool touches_again(const FollowedContact& contact) noexcept;
+  [[nodiscard]] bool along_a_curve(const FollowedContact& contact) const noexcept;
   bool find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept;
   double back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state, ExactReport& report) noexcept;
@@ -71,6 +73,9 @@ class ExactStepper {
   double event_time(const Tick& tick, const Event& event, double dt, State& state) noexcept;
   double end_at_event(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double piece(const Tick& tick, double left, State& state, StepReport& report) noexcept;
+
+  static constexpr std::uint32_t kManyPieces = 64;  // of a step: what goes on for ever by ever less is ended
+  bool many_ = false;
 
   ExactForces forces_;
   std::vector<double> q0_, v0_;

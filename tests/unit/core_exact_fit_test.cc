@@ -93,6 +93,23 @@ TEST_CASE("exact, fit: a superellipsoid set down at a slight tilt on its flat po
   }
 }
 
+// What is lifted as it rocks is taken from how it rocks, not from how it slides.
+TEST_CASE("exact, fit: on a slope without friction a superellipsoid that rocks on its flat pole slides as it must") {
+  test::OwnedShapes owned;
+  const Shape pebble = owned.add(make_superellipsoid(Vec3::Constant(0.1), 0.3, 0.3));
+  for (const double slope : {0.1, 1.0}) {  // [m/s^2]
+    Scene scene(0);
+    scene.model->parameters.gravity_W = Vec3(slope, 0, -kGravity);
+    scene.add_floor();
+    scene.add(pebble, 1, {test::turned(Vec3::UnitX(), 1e-3), Vec3(0, 0, 0.1 + 2.5e-5)});
+    World world = exact_world(std::move(scene));
+    run("slope " + std::to_string(slope), world, 1000);
+    CHECK_WITHIN(world.state().p_WBcm(1).x() - 0.5 * slope, 2e-3 * slope);
+    CHECK_WITHIN(world.state().v_WBcm(1).x() - slope, 2e-3 * slope);
+    CHECK_WITHIN(world.state().p_WBcm(1).z() - 0.1, 5e-6);
+  }
+}
+
 TEST_CASE("exact, fit: rings, superellipsoids and cylinders come to lie in bowls of other kinds") {
   test::OwnedShapes owned;
   std::string error;
