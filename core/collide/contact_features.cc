@@ -15,6 +15,9 @@ constexpr double kAligned = 1e-5;    // a normal this near to a face's is the fa
 constexpr double kAgree = 1e-9;      // features and collision agree in a distance to this [m] ...
 constexpr double kAgreeDeep = 1e-3;  // ... and to this of a deep one; normals to its root
 constexpr double kLying = 0.02;  // a rim nearer to a plane than this lies on it: its lowest point has no bounds [rad]
+// No step follows points that run round a curve along which surfaces nearly fit: below this conditioning rates with a
+// normal that turns faster than this are none [rad/s].
+constexpr double kAlongCurve = 1e-3, kFastest = 300;
 constexpr double kParallel = 1e-4;  // lines nearer than this have no common normal of their own [rad]
 
 FeatureSide point_at(const Vec3& p_S, double radius = 0) noexcept {
@@ -333,7 +336,8 @@ ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A,
   if (pair.has_rates()) {
     const ExtremalRates rates = extremal_rates(pair, A, B);
     jet.pa_dot = rates.pa_dot_W, jet.pb_dot = rates.pb_dot_W, jet.nhat_dot = rates.nhat_dot_W;
-    return jet;
+    const bool followed = jet.conditioning == 0 || jet.conditioning > kAlongCurve || jet.nhat_dot.norm() < kFastest;
+    if (followed) return jet;
   }
   jet.nhat_dot = B.w_W.cross(jet.nhat_BA);
   jet.pa_dot = material_velocity(A, jet.pa);

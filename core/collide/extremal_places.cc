@@ -28,8 +28,24 @@ constexpr double kAloneCap = 0.05, kAloneWithin = 0.99;
 constexpr int kRimStarts = 8;
 constexpr int kMostCandidates = 64, kMostLooks = 8;
 
-// About how far p is from the surface, and its place there: to first order of F, or by the plane at the nearest seed.
-double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, SurfaceSeed& foot) noexcept {
+// By how much the surface bends away from its plane at a seed, on the way to p.
+double bend_towards(const SmoothSurface& surface, const SurfaceSeed& seed, const Vec3& p_S) noexcept {
+  ExtremalFeature on;
+  on.set_surface(surface);
+  on.place(seed);
+  on.evaluate();
+  Vec3 t1, t2;
+  tangent_basis(on.n(), t1, t2);
+  Form2 k;
+  Pair2 w;
+  on.curvature(t1, t2, k, w);
+  const double x = t1.dot(p_S - seed.p_S), y = t2.dot(p_S - seed.p_S);
+  return 0.5 * (k.xx * x * x + k.yy * y * y) + k.xy * x * y;
+}
+
+// About how far p is from the surface, and its place there: to first order of F, or by the nearest seed; to second
+// order where it may be within `near` (seeds are so far apart that their planes alone miss places).
+double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, double near, SurfaceSeed& foot) noexcept {
   if (!surface.parametric()) {
     const ImplicitJet jet = surface.implicit(p_S);
     const double grad2 = jet.grad.squaredNorm();
@@ -43,7 +59,8 @@ double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, SurfaceSeed
     if ((seed.p_S - p_S).squaredNorm() < (nearest->p_S - p_S).squaredNorm()) nearest = &seed;
   }
   foot = *nearest;
-  return nearest->n_S.dot(p_S - nearest->p_S);
+  const double gap = nearest->n_S.dot(p_S - nearest->p_S);
+  return gap > near ? gap : gap + bend_towards(surface, foot, p_S);
 }
 
 bool follows_corners(const SmoothSurface& b) noexcept {
@@ -120,7 +137,7 @@ class Places {
  private:
   void add_corner(const Vec3& p, std::int32_t feature, double slack) noexcept {
     Candidate c{0, p, feature, nullptr, {}, false};
-    c.gap = gap_to_surface(b_, p, c.seed_b) - a_.radius();
+    c.gap = gap_to_surface(b_, p, reach_ + slack + a_.radius(), c.seed_b) - a_.radius();
     if (c.gap <= reach_ + slack) candidates_.add(c);
   }
   void add_corners() noexcept {
@@ -138,20 +155,20 @@ class Places {
     const double slack = kBetweenStarts * std::min(a_.size(), b_.radius());
     for (const SurfaceSeed& seed : a_.surface()->seeds()) {
       Candidate c{0, a_.from_own(seed.p_S), 0, &seed, {}, false};
-      c.gap = gap_to_surface(b_, c.p, c.seed_b);
+      c.gap = gap_to_surface(b_, c.p, reach_ + slack, c.seed_b);
       if (c.gap <= reach_ + slack) candidates_.add(c);
     }
   }
   void add_seeds_of_b() noexcept {
     const double slack = kBetweenStarts * b_.radius();
     for (const SurfaceSeed& seed : b_.seeds()) {
-      const double gap = a_.surface() == nullptr ? a_.gap_at(seed.p_S) : gap_to_a(seed.p_S);
+      const double gap = a_.surface() == nullptr ? a_.gap_at(seed.p_S) : gap_to_a(seed.p_S, reach_ + slack);
       if (gap <= reach_ + slack) candidates_.add({gap, seed.p_S, 0, nullptr, seed, true});
     }
   }
-  [[nodiscard]] double gap_to_a(const Vec3& p) const noexcept {
+  [[nodiscard]] double gap_to_a(const Vec3& p, double near) const noexcept {
     SurfaceSeed foot;
-    return gap_to_surface(*a_.surface(), a_.to_own(p), foot);
+    return gap_to_surface(*a_.surface(), a_.to_own(p), near, foot);
   }
 
   const ExtremalSolid& a_;

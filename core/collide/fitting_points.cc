@@ -53,10 +53,10 @@ Vec3 valley(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, co
   return on.p() + on.eta() * on.n();
 }
 
-// Where the surface crosses the border of the face next to p_W, which lies beyond it. False: nowhere near.
+// Where the surface, near p_W, crosses the border of the face that is next to a point beyond it. False: nowhere near.
 bool at_border(const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat, std::int32_t face,
-               const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
-  const std::int32_t border = flat.border_beyond(face, p_W);
+               const Vec3& beyond_W, const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
+  const std::int32_t border = flat.border_beyond(face, beyond_W);
   if (border < 0) return false;
   ExtremalFeature edge, on;
   flat.set(border, p_W, edge);
@@ -81,21 +81,39 @@ void add_new(const Vec3& p_W, const Vec3& m_W, double depth, double size, Contac
   out.add(p_WC, depth);
 }
 
+// m_W, tilted in the i-th direction.
+Vec3 tilted(const ExtremalPair& pair, const Vec3& m_W, int i) noexcept {
+  return m_W + kTilt * (kDirections[i][0] * pair.t1_W + kDirections[i][1] * pair.t2_W);
+}
+
 // Where the surface's normal is tilted from m_W, which points out of it.
 Vec3 point_around(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const Vec3& m_W,
                   int i) noexcept {
-  const Vec3 towards = m_W + kTilt * (kDirections[i][0] * pair.t1_W + kDirections[i][1] * pair.t2_W);
+  const Vec3 towards = tilted(pair, m_W, i);
   return valley(surface, X_WS, X_WS * surface.support(X_WS.R.transpose() * towards), m_W);
 }
 
 // m_W: from the surface into the face; offset: m . p on its plane.
 void add_on_face(const ExtremalPair& pair, const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat,
                  std::int32_t face, const Vec3& m_W, double offset, double reach, ContactBuffer& out) noexcept {
-  for (int i = 0; i < kAround; ++i) {
-    Vec3 p_W = point_around(pair, surface, X_WS, m_W, i);
-    if (!flat.within_face(face, p_W) && !at_border(surface, X_WS, flat, face, m_W, p_W, p_W)) continue;
+  Vec3 around_W[kAround];
+  for (int i = 0; i < kAround; ++i) around_W[i] = point_around(pair, surface, X_WS, m_W, i);
+  const auto add = [&](const Vec3& p_W) {
     const double depth = m_W.dot(p_W) - offset;
     if (depth > -reach) add_new(p_W, m_W, depth, surface.radius(), out);
+  };
+  for (int i = 0; i < kAround; ++i) {
+    if (flat.within_face(face, around_W[i])) {
+      add(around_W[i]);
+      continue;
+    }
+    // A valley crosses the border on both sides of a point beyond it.
+    for (const int k : {(i + 1) % kAround, (i + kAround - 1) % kAround}) {
+      const Vec3 between_W = 0.5 * (around_W[i] + around_W[k]);
+      const Vec3 towards_W = tilted(pair, m_W, i) + tilted(pair, m_W, k);
+      Vec3 p_W;
+      if (at_border(surface, X_WS, flat, face, around_W[i], towards_W, between_W, p_W)) add(p_W);
+    }
   }
 }
 

@@ -11,12 +11,21 @@ constexpr int kProjections = 4;
 constexpr double kLongestShare = 2;  // of the last trial's length: longer ones are not guessed from it
 constexpr double kDrift = 1e-6;      // gaps and overlaps up to this are drift, taken off at once [m]
 constexpr double kApproach = 1e-11;  // normal velocity that is none [m/s]
+constexpr double kRuns = 0.05;       // conditioning below which a smooth surface's place runs away as bodies roll
 constexpr double kTurn = 0.1;        // slip more than about a right angle from where it went has turned round
 
 Mat3 point_mobility(const BodyKinematics& k, const Vec3& p_W) noexcept {
   if (k.inv_mass == 0) return Mat3::Zero();
   const Mat3 r = skew(p_W - k.X_WBcm.p);
   return k.inv_mass * Mat3::Identity() - r * k.inv_I_W * r;
+}
+
+// The greatest share s <= 1 of a motion with the energy square s^2 + along s that leaves it `less` less than it has, or
+// as little as it can.
+double share_left(double square, double along, double less) noexcept {
+  if (!(square > 0)) return 1;
+  const double middle = -0.5 * along / square, root2 = middle * middle + (square + along - less) / square;
+  return std::clamp(root2 > 0 ? middle + std::sqrt(root2) : middle, 0.0, 1.0);
 }
 
 }  // namespace
@@ -34,6 +43,7 @@ ExactForces::ExactForces(const Model& model, const Limits& limits)
       row_of_(contacts_.size()),
       moved_(model.bodies.size()),
       changed_(model.bodies.size()),
+      group_(model.bodies.size()),
       start_force_(contacts_.size()),
       stage_force_(kStages * contacts_.size()) {}
 
@@ -88,6 +98,7 @@ void ExactForces::find_jet(FollowedContact& c, std::span<const Frame> X_WS,
   if (c.smooth) {
     c.jet = extremal_jet(model_.shapes[c.shape_a].shape, X_WA, A, model_.shapes[c.shape_b].shape, X_WB, B, c.side_a,
                          c.side_b);
+    c.runs = c.runs || !c.jet.known || (c.jet.conditioning > 0 && c.jet.conditioning < kRuns);
   } else {
     c.jet = contact_jet(c.features, X_WA, A, X_WB, B);
   }
@@ -199,6 +210,100 @@ bool ExactForces::stop_approach(State& state) noexcept {
                        state.w_WB(block.body) + block.C * w);
   }
   return true;
+}
+
+double ExactForces::kinetic_energy(BodyIndex b, const double* q, const double* v) const noexcept {
+  const Body& body = model_.bodies[b];
+  const double *x = q + std::size_t{7} * b, *y = v + std::size_t{6} * b;
+  const Vec3 w_B = Quat(x[3], x[4], x[5], x[6]).conjugate() * Vec3(y[3], y[4], y[5]);
+  return 0.5 * (body.mass * Vec3(y[0], y[1], y[2]).squaredNorm() + w_B.dot(body.I_BBcm * w_B));
+}
+
+BodyIndex ExactForces::group_of(BodyIndex b) const noexcept {
+  while (group_[b].towards != b) b = group_[b].towards;
+  return b;
+}
+
+// Bodies that touch each other, by what is known of each group.
+void ExactForces::find_groups() noexcept {
+  for (BodyIndex b = 0; b < bodies_.size(); ++b) group_[b] = {b};
+  for (const FollowedContact& c : contacts()) {
+    if (free(c.body_a) && free(c.body_b)) group_[group_of(c.body_a)].towards = group_of(c.body_b);
+  }
+  for (const FollowedContact& c : contacts()) {
+    for (const BodyIndex b : {c.body_a, c.body_b}) {
+      if (!free(b)) continue;
+      const BodyIndex other = b == c.body_a ? c.body_b : c.body_a;
+      Group& group = group_[group_of(b)];
+      if (c.fits || c.runs) group.runs = group_[b].rolls = true;
+      if (free(other)) continue;
+      group.moved = group.moved || !(motions_[other].v_W.isZero(0) && motions_[other].w_W.isZero(0));
+      group.sticks = group.sticks || (!c.slides && c.mu_static > 0);
+    }
+  }
+}
+
+// What a body has more of than at (q0, v0) and by the forces applied since [J].
+double ExactForces::gained(BodyIndex b, const double* q0, const double* v0, const State& state) const noexcept {
+  const Body& body = model_.bodies[b];
+  const double *x0 = q0 + std::size_t{7} * b, *x = state.q.data() + std::size_t{7} * b;
+  const Vec3 force = tick_->applied[b].force + body.mass * body.gravity_scale * tick_->parameters.gravity_W;
+  const Quat turned = Quat(x[3], x[4], x[5], x[6]) * Quat(x0[3], x0[4], x0[5], x0[6]).conjugate();
+  const double work = force.dot(Vec3(x[0] - x0[0], x[1] - x0[1], x[2] - x0[2])) +
+                      tick_->applied[b].torque.dot(2 * std::copysign(1.0, turned.w()) * turned.vec());
+  return kinetic_energy(b, state.q.data(), state.v.data()) - kinetic_energy(b, q0, v0) - work;
+}
+
+void ExactForces::hold_energy(const double* q0, const double* v0, State& state) noexcept {
+  const auto runs = [](const FollowedContact& c) { return c.fits || c.runs; };
+  if (std::none_of(contacts().begin(), contacts().end(), runs)) return;
+  find_groups();
+  for (BodyIndex b = 0; b < bodies_.size(); ++b) {
+    Group& group = group_[group_of(b)];
+    if (!free(b) || !group.held()) continue;
+    group.gained += gained(b, q0, v0, state);
+    if (!group_[b].rolls) continue;
+    group.mass += model_.bodies[b].mass;
+    group.u += model_.bodies[b].mass * state.v_WBcm(b);
+  }
+  // How it slides along what stands still is none of it.
+  for (Group& group : group_) group.u = group.sticks || group.mass == 0 ? Vec3(0, 0, 0) : Vec3(group.u / group.mass);
+  for (int sweep = 0; sweep < kProjections; ++sweep) {
+    for (const FollowedContact& c : contacts()) {
+      if (free(c.body_a) && free(c.body_b)) continue;
+      Group& group = group_[group_of(free(c.body_a) ? c.body_a : c.body_b)];
+      group.u -= c.jet.nhat_BA.dot(group.u) * c.jet.nhat_BA;
+    }
+  }
+  const auto rolls = [&](BodyIndex b) {
+    const Group& group = group_[group_of(b)];
+    return free(b) && group_[b].rolls && group.held() && group.gained > 0;
+  };
+  // Of u: v = u + x gives kinetic energy 0.5 m (u^2 + 2 u.x + x^2). A share of x is left; and of all where that has not
+  // enough, but for what drift lifts in a step (what rests on a slope would never begin to slide).
+  for (BodyIndex b = 0; b < bodies_.size(); ++b) {
+    if (!rolls(b)) continue;
+    Group& group = group_[group_of(b)];
+    const Vec3 x = state.v_WBcm(b) - group.u;
+    const double along = model_.bodies[b].mass * group.u.dot(x);
+    group.along += along;
+    group.square +=
+        kinetic_energy(b, state.q.data(), state.v.data()) - 0.5 * model_.bodies[b].mass * group.u.squaredNorm() - along;
+  }
+  const double lift = 2 * kDrift * tick_->parameters.gravity_W.norm();
+  for (Group& group : group_) {
+    group.share = share_left(group.square, group.along, group.gained);
+    const double left = (group.square * group.share + group.along) * group.share;
+    const double rest = group.gained - (group.square + group.along - left) - group.mass * lift;
+    const double kinetic = left + 0.5 * group.mass * group.u.squaredNorm();
+    group.all = rest > 0 ? std::sqrt(std::max(0.0, 1 - rest / std::max(kinetic, rest))) : 1;
+  }
+  for (BodyIndex b = 0; b < bodies_.size(); ++b) {
+    if (!rolls(b)) continue;
+    const Group& group = group_[group_of(b)];
+    const Vec3 v = group.u + group.share * (state.v_WBcm(b) - group.u);
+    state.set_velocity(b, group.all * v, group.all * group.share * state.w_WB(b));
+  }
 }
 
 double ExactForces::normal_mobility(const FollowedContact& c) const noexcept {

@@ -20,6 +20,8 @@ struct FollowedContact {
   ContactFeatures features;               // not of smooth shapes
   ExtremalSide side_a, side_b;            // smooth shapes
   bool smooth = false;
+  bool fits = false;  // smooth surfaces fit each other around it
+  bool runs = false;  // its place has run over them since the piece began: they nearly fit
   double restitution = 0, mu_static = 0, mu_dynamic = 0;
   bool slides = false;
   Vec3 slip_W = Vec3::Zero();  // unit: the way A slides over B, last known
@@ -77,6 +79,11 @@ class ExactForces final : public ForceLaw {
   // that). Overlap that was there before is worked off at overlap_relax_*. After evaluate() at this state.
   void project(double dt, State& state) noexcept;
 
+  // Where surfaces fit each other the place of contact runs away faster than any step follows: bodies sink, are lifted
+  // by project(), and had the way for nothing. After project(): bodies that touch each other, some of them so, and
+  // nothing that is moved, keep at most the energy that they had at (q0, v0), and what the applied forces gave since.
+  void hold_energy(const double* q0, const double* v0, State& state) noexcept;
+
   // As seen last; accelerations with forces after evaluate().
   [[nodiscard]] const RigidMotion& motion(BodyIndex b) const noexcept { return motions_[b]; }
   [[nodiscard]] std::span<const RigidMotion> motions() const noexcept { return motions_; }
@@ -91,6 +98,11 @@ class ExactForces final : public ForceLaw {
   void load(FollowedContact& contact) noexcept;
   void give(const FollowedContact& contact, SpatialForce* F) const noexcept;
   [[nodiscard]] double normal_mobility(const FollowedContact& contact) const noexcept;
+  [[nodiscard]] double kinetic_energy(BodyIndex b, const double* q, const double* v) const noexcept;
+  [[nodiscard]] double gained(BodyIndex b, const double* q0, const double* v0, const State& state) const noexcept;
+  [[nodiscard]] bool free(BodyIndex b) const noexcept { return bodies_[b].inv_mass > 0; }
+  [[nodiscard]] BodyIndex group_of(BodyIndex b) const noexcept;
+  void find_groups() noexcept;
   void shift(const FollowedContact& contact, const Vec3& impulse, std::vector<SpatialVelocity>& by) const noexcept;
 
   const Model& model_;
@@ -108,6 +120,15 @@ class ExactForces final : public ForceLaw {
   std::vector<double> u_;
   std::vector<std::uint32_t> row_of_;  // of each contact in the problem; kNone
   std::vector<SpatialVelocity> moved_, changed_;
+  struct Group {  // of bodies that touch each other; of each body, of which the first stands for all
+    BodyIndex towards = 0;
+    bool rolls = false;                                // of the body itself: over a place that runs away
+    bool runs = false, moved = false, sticks = false;  // touches what moves by itself; sticks to what stands
+    double gained = 0, mass = 0, square = 0, along = 0, share = 1, all = 1;
+    Vec3 u = Vec3::Zero();  // how those that roll slide as one
+    [[nodiscard]] bool held() const noexcept { return runs && !moved; }
+  };
+  std::vector<Group> group_;
   std::uint32_t stage_ = kStages;                // of the trial under way; kStages: none
   double trial_dt_ = 0, trial_share_ = 0;        // 0: no trial yet; of the last one's length
   std::vector<Vec3> start_force_, stage_force_;  // kStages a contact

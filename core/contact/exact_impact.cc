@@ -7,6 +7,14 @@
 
 namespace tactus {
 
+namespace {
+
+// Of bounces ever lower there is no end (Zeno). Once a step has come to many pieces, what would rise by less than
+// counts as a touch (1e-8 m) under gravity stays.
+constexpr double kLowBounce = 4e-4;  // [m/s]
+
+}  // namespace
+
 // Contacts that approach faster than impact_epsilon collide, manifold by manifold (Parameters::impacts); then nothing
 // that touches approaches any more.
 void ExactStepper::strike(const Tick& tick, State& state, StepReport& report) noexcept {
@@ -16,7 +24,8 @@ void ExactStepper::strike(const Tick& tick, State& state, StepReport& report) no
   auto* const impacts = tick.arena.take<ImpactContact>(n);
   auto* const patches = tick.arena.take<ImpactPatch>(n);
   auto* const chosen = tick.arena.take<std::uint32_t>(n);
-  const double epsilon = tick.parameters.impact_epsilon;
+  const double low = many_ ? kLowBounce : 0;
+  const double epsilon = std::max(tick.parameters.impact_epsilon, low);
   std::uint32_t count = 0;
   bool any = false;
   for (std::uint32_t first = 0, last = 0; first < n; first = last) {

@@ -14,19 +14,25 @@ namespace {
 
 constexpr std::uint32_t kMostPieces = 128;
 constexpr int kMostBackUps = 16;
-constexpr double kTouch = 1e-8;  // gaps up to this touch [m]
+constexpr double kTouch = 1e-8;        // gaps up to this touch [m]
+constexpr double kTouchAgain = 1e-11;  // what features of a pair that opened overlap by more has touched again [m]
 // Of a smooth surface that fits another along a line or over an area: as it rolls, its lowest place runs away from the
 // points that stand for it, by the square of the way that it turns in a step [m].
 constexpr double kFit = 1e-6;
 // Conditioning from which the rates of such a surface's own place are followed instead of points around it.
 constexpr double kRolls = 1e-3;
-constexpr double kStay = 1e-6;   // touching contacts that open slower stay, and may carry force [m/s]
-constexpr double kStick = 1e-7;  // slip that is none [m/s]
+constexpr double kFitsAlong = 1e-4;  // conditioning below which surfaces fit along a curve
+constexpr double kAcross = 1e-5;     // what such ones may overlap by elsewhere on it [m]
+constexpr double kStay = 1e-6;       // touching contacts that open slower stay, and may carry force [m/s]
+constexpr double kStick = 1e-7;      // slip that is none [m/s]
 // The same where slip has just turned round: its direction turns faster the slower it is, and no step is short enough
 // to follow it to its end. What is left would go within some microseconds.
 constexpr double kStickTurned = 1e-5;
+constexpr double kStickAtLast = 1e-4;     // and in a step of many pieces, where slips of several contacts turn in turns
 constexpr double kTimeTolerance = 1e-11;  // of events [s]
 constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
+constexpr double kMostDrift = 1e-6;       // of contacts in a piece; with more it is made shorter [m] ...
+constexpr double kMostCuts = 64;          // ... to this part of a step
 constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
 constexpr double kSamePlace = 1e-7;   // of sharp pieces [m]
@@ -107,6 +113,7 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   out.shape_a = m.shape_a, out.shape_b = m.shape_b;
   out.body_a = m.body_a, out.body_b = m.body_b;
   out.manifold = manifold, out.point = point;
+  out.fits = m.count > 1 && is_smooth(a.shape, b.shape);
   // Several points of a smooth pair: its surfaces fit each other there, and extremal points would be one and the same.
   out.smooth = m.count == 1 && is_smooth(a.shape, b.shape);
   if (out.smooth) {
@@ -185,20 +192,21 @@ void ExactStepper::classify() noexcept {
   forces_.keep([&](const FollowedContact& c) {
     if (rate_of(c, forces_) <= kStay) return true;
     // It opens, but what it overlaps by now is no collision.
-    hidden_[hidden_count_++] = hidden(c);
+    hidden_[hidden_count_] = hidden(c);
+    hidden_[hidden_count_++].opens = true;
     return false;
   });
   for (FollowedContact& c : forces_.contacts()) {
     const Vec3 slip = slip_of(c, forces_);
     const double speed = slip.norm();
     const bool turned = c.shape_a == turned_a_ && c.shape_b == turned_b_;
-    c.slides = speed > (turned ? kStickTurned : kStick);
+    c.slides = speed > (many_ ? kStickAtLast : turned ? kStickTurned : kStick);
     if (c.slides) c.slip_W = slip / speed;
   }
 }
 
 ExactStepper::Hidden ExactStepper::hidden(const FollowedContact& c) noexcept {
-  return {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d), c.jet.nhat_BA};
+  return {c.shape_a, c.shape_b, std::max(0.0, -c.jet.d), c.jet.nhat_BA, false};
 }
 
 // Is it of the manifold's pair, and of its place where there may be several?
@@ -223,6 +231,8 @@ void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     contacts[i].slip_W = start_[i].slip_W;
     contacts[i].force = start_[i].force;
+    // Not from where a longer trial led: Newton's method may have gone over to another place.
+    contacts[i].side_a = start_[i].side_a, contacts[i].side_b = start_[i].side_b;
   }
   forces_.begin_trial(dt);
   const std::size_t mark = tick.arena.used();
@@ -231,7 +241,34 @@ void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept
   state.time = time0_ + dt;
   forces_.evaluate(state.q.data(), state.v.data(), force_.data());
   forces_.end_trial();
+  drift_ = drift(dt);
   forces_.project(dt, state);
+  forces_.hold_energy(q0_.data(), v0_.data(), state);
+}
+
+// By how much contacts that push have left their surfaces at the end of a trial, or would in another one.
+double ExactStepper::drift(double dt) noexcept {
+  double worst = 0;
+  const std::span<FollowedContact> contacts = forces_.contacts();
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    const FollowedContact& c = contacts[i];
+    if (c.force[0] <= 0 || !c.jet.known) continue;
+    worst = std::max({worst, std::abs(std::max(0.0, -c.jet.d) - start_[i].depth), std::abs(rate_of(c, forces_)) * dt});
+  }
+  return worst;
+}
+
+// The part of `left` that a trial can follow its contacts through: where a body rolls over a place that is nearly flat,
+// the point of contact runs over it within a small part of a step, with a force to match.
+double ExactStepper::followed(const Tick& tick, double left, State& state) noexcept {
+  const double least = std::min(left, tick.h / kMostCuts);
+  double dt = left;
+  check(tick, dt, state);
+  while (drift_ > kMostDrift && dt > least) {
+    dt = std::max(least, dt * std::clamp(0.8 * std::sqrt(std::sqrt(kMostDrift / drift_)), 0.1, 0.7));
+    check(tick, dt, state);
+  }
+  return dt;
 }
 
 // The same, and all pairs are looked at there.
@@ -241,16 +278,29 @@ void ExactStepper::check(const Tick& tick, double dt, State& state) noexcept {
 }
 
 // How deep a pair's contacts were when the piece began: of one that has several places, there.
-double ExactStepper::known_depth(const Model& model, const Manifold& m) noexcept {
-  double depth = 0;
+ExactStepper::Known ExactStepper::known_depth(const Model& model, const Manifold& m) noexcept {
+  Known known;
   const std::span<FollowedContact> contacts = forces_.contacts();
   for (std::size_t i = 0; i < contacts.size(); ++i) {
-    if (of_place(model, m, hidden(contacts[i]))) depth = std::max(depth, start_[i].depth);
+    if (of_place(model, m, hidden(contacts[i]))) known.depth = std::max(known.depth, start_[i].depth);
   }
   for (std::uint32_t i = 0; i < hidden_count_; ++i) {
-    if (of_place(model, m, hidden_[i])) depth = std::max(depth, hidden_[i].depth);
+    if (!of_place(model, m, hidden_[i])) continue;
+    known.depth = std::max(known.depth, hidden_[i].depth);
+    known.opened = known.opened || hidden_[i].opens;
   }
-  return depth;
+  return known;
+}
+
+// What opened when the piece began is back where it then was, or deeper. Told by its features, which see less than
+// kTouch: what bounces so low would else be as much deeper at the end of each step.
+bool ExactStepper::touches_again(const FollowedContact& contact) noexcept {
+  FollowedContact c = contact;
+  forces_.find_jet(c, shapes0_, motions0_);
+  const double before = c.jet.d, rate = gap_rate(c.jet, motions0_[c.body_a], motions0_[c.body_b]);
+  if (!c.jet.known || (before <= 0 && rate <= 0)) return false;
+  forces_.find_jet(c);
+  return c.jet.known && c.jet.d < std::min(0.0, before) - kTouchAgain && rate_of(c, forces_) < 0;
 }
 
 // Do the pair's surfaces fit each other, now or when the piece began, where they touched?
@@ -274,27 +324,39 @@ double ExactStepper::depth_before(const Tick& tick, const State& state, std::uin
   return c.jet.known ? -c.jet.d : 0;
 }
 
+// Do the surfaces fit each other along a curve (a ball that closes a ring's hole)? Then its place is anywhere on that.
+bool ExactStepper::along_a_curve(const FollowedContact& contact) const noexcept {
+  if (!contact.smooth) return false;
+  FollowedContact c = contact;
+  forces_.find_jet(c);
+  return c.jet.known && c.jet.conditioning > 0 && c.jet.conditioning < kFitsAlong;
+}
+
 // The deepest overlap that is new in this piece.
 bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept {
-  out.depth = kTouch;
-  std::uint32_t manifold = kNone, point = 0;
+  out.depth = 0;
+  bool found = false;
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     if (m.depth_max <= out.depth) continue;
     const bool fit = fits(tick.model, m);
-    const double known = known_depth(tick.model, m) + (fit ? kFit : 0.0);
+    const Known known = known_depth(tick.model, m);
+    const double tolerated = known.depth + (fit ? kFit : 0.0);
     for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
-      double depth = tick.contacts.points[k].depth - known;
-      if (fit && depth > out.depth) {
+      double depth = tick.contacts.points[k].depth - tolerated;
+      if (fit && depth > kTouch) {
         depth = std::min(depth, tick.contacts.points[k].depth - kFit - depth_before(tick, state, i, k));
       }
-      if (depth > out.depth) out.depth = depth, manifold = i, point = k;
+      if (depth <= out.depth || (depth <= kTouch && !known.opened)) continue;
+      FollowedContact c;
+      follow(tick, i, k, state.pairs[m.pair], c);
+      if (depth <= kTouch ? !touches_again(c) : depth <= kFit && along_a_curve(c)) continue;
+      out = {c, depth, known.depth};
+      found = true;
     }
   }
-  if (manifold == kNone) return false;
-  follow(tick, manifold, point, state.pairs[tick.contacts.manifolds[manifold].pair], out.contact);
-  return true;
+  return found;
 }
 
 // When the features that overlap at dt touched; negative: they cannot tell.
@@ -302,11 +364,16 @@ double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double
                                 ExactReport& report) noexcept {
   FollowedContact c = overlap.contact;
   forces_.find_jet(c, shapes0_, motions0_);
-  if (c.jet.d < -kTouch) return -1;
-  const ChiJet at_start = touch_chi(c, shapes0_, motions0_);
+  if (c.jet.d < -overlap.known - kTouch) return -1;
+  // What parts from where it overlaps touches again there: a bounce too low to end that would sink by kTouch else.
+  ChiJet at_start = touch_chi(c, shapes0_, motions0_);
+  const double overlapped = std::min(0.0, at_start.chi);
+  at_start.chi -= overlapped;
   const auto now = [&] {
     forces_.find_jet(c);
-    return touch_chi(c, forces_.shapes(), forces_.motions());
+    ChiJet jet = touch_chi(c, forces_.shapes(), forces_.motions());
+    jet.chi -= overlapped;
+    return jet;
   };
   CollisionOptions options;
   options.distance_tolerance = 1e-12;
@@ -353,8 +420,10 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
     ++report.collisions;
     return t;
   }
-  ++report.unresolved;
   check(tick, dt, state);
+  // All round a curve along which they fit they touch, and collision names some places of it: another one is no event.
+  const bool across = find_overlap(tick, state, overlap) && overlap.depth <= kAcross && along_a_curve(overlap.contact);
+  if (!across) ++report.unresolved;
   return dt;
 }
 
@@ -423,6 +492,7 @@ double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, Exa
 
 // From the present state to the next discontinuity, at most `left`. Gives the time that passed.
 double ExactStepper::piece(const Tick& tick, double left, State& state, StepReport& report) noexcept {
+  many_ = report.exact.pieces >= kManyPieces;
   prescribe_velocities(tick.model, state.time, left, state);
   gather(tick, state);
   strike(tick, state, report);
@@ -437,9 +507,15 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
   const std::span<FollowedContact> contacts = forces_.contacts();
   for (std::uint32_t i = 0; i < contacts.size(); ++i) {
     const FollowedContact& c = contacts[i];
-    start_[i] = {event_value({i, false}), slip_of(c, forces_).norm(), std::max(0.0, -c.jet.d), c.slip_W, c.force};
+    start_[i] = {event_value({i, false}),
+                 slip_of(c, forces_).norm(),
+                 std::max(0.0, -c.jet.d),
+                 c.slip_W,
+                 c.force,
+                 c.side_a,
+                 c.side_b};
   }
-  check(tick, left, state);
+  left = followed(tick, left, state);
   const double dt = back_up(tick, left, state, report.exact);
   return end_at_event(tick, dt, state, report.exact);
 }

@@ -7,7 +7,8 @@
 //   Parameters::impact_epsilon is stopped -> trial: integrate to the end of the step -> check all pairs; where new
 //   overlap is found, its first moment (collision_time.h, chi of the features that overlap; else by bisection of the
 //   check itself) -> contacts whose force ends, or whose slip ends, before: that moment -> the piece ends there.
-// Every trial integrates from the piece's start. Drift of contacts that push is taken off after each.
+// Every trial integrates from the piece's start. Drift of contacts that push is taken off after each; where it is much
+// the piece is made shorter.
 // What an event is found from must show at the end of a trial: two smooth bodies that graze each other and part within
 // one step are not seen (their overlap is of second order in h).
 #pragma once
@@ -31,7 +32,11 @@ class ExactStepper {
  private:
   struct Overlap {
     FollowedContact contact;
-    double depth;
+    double depth = 0, known = 0;  // what is new of it; what of the pair there was when the piece began
+  };
+  struct Known {
+    double depth = 0;
+    bool opened = false;  // some of it did, when the piece began
   };
 
   void gather(const Tick& tick, const State& state) noexcept;
@@ -43,7 +48,9 @@ class ExactStepper {
   void save(const State& state) noexcept;
   void integrate(const Tick& tick, double dt, State& state) noexcept;
   void check(const Tick& tick, double dt, State& state) noexcept;
-  [[nodiscard]] double known_depth(const Model& model, const Manifold& m) noexcept;
+  [[nodiscard]] double drift(double dt) noexcept;
+  double followed(const Tick& tick, double left, State& state) noexcept;
+  [[nodiscard]] Known known_depth(const Model& model, const Manifold& m) noexcept;
   void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
               FollowedContact& out) const noexcept;
   [[nodiscard]] bool fits(const Model& model, const Manifold& m) noexcept;
@@ -51,6 +58,8 @@ class ExactStepper {
                                     std::uint32_t point) const noexcept;
   [[nodiscard]] bool rolls(const Tick& tick, std::uint32_t manifold, const PairRecord& record,
                            FollowedContact& out) const noexcept;
+  [[nodiscard]] bool touches_again(const FollowedContact& contact) noexcept;
+  [[nodiscard]] bool along_a_curve(const FollowedContact& contact) const noexcept;
   bool find_overlap(const Tick& tick, const State& state, Overlap& out) noexcept;
   double back_up(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double touch_time(const Tick& tick, const Overlap& overlap, double dt, State& state, ExactReport& report) noexcept;
@@ -65,6 +74,9 @@ class ExactStepper {
   double end_at_event(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double piece(const Tick& tick, double left, State& state, StepReport& report) noexcept;
 
+  static constexpr std::uint32_t kManyPieces = 64;  // of a step: what goes on for ever by ever less is ended
+  bool many_ = false;
+
   ExactForces forces_;
   std::vector<double> q0_, v0_;
   double time0_ = 0;
@@ -73,12 +85,15 @@ class ExactStepper {
   struct Start {  // of a followed contact, at the start of the piece
     double push, slip, depth;
     Vec3 slip_W, force;
+    ExtremalSide side_a, side_b;
   };
   std::vector<Start> start_;
-  struct Hidden {  // a contact that another piece of the same body stands for
+  double drift_ = 0;  // of the last trial, before it was taken off [m]
+  struct Hidden {     // a contact that another piece of the same body stands for, or that opens
     std::uint32_t shape_a, shape_b;
     double depth;
     Vec3 nhat_BA_W;
+    bool opens;  // of itself
   };
   [[nodiscard]] static Hidden hidden(const FollowedContact& c) noexcept;
   [[nodiscard]] static bool of_place(const Model& model, const Manifold& m, const Hidden& c) noexcept;
