@@ -13,6 +13,9 @@ struct PlaceContacts {
   std::uint32_t dropped = 0;             // places that found no room
 };
 
+// Of a pair's records: places that hold a body by themselves, wherever along a level curve they are.
+bool several_places(const PairRecord* records, std::uint32_t place_count) noexcept;
+
 // All contacts of a at X_WA against b at X_WB; has_places(a, b). records: place_count (at most kMaxMeshPatches)
 // consecutive records of this pair, of which the first is the pair's nearest place while it has only one; a place keeps
 // its record from tick to tick. reach: points up to this far apart are found, with depth = -gap; margin: so are those

@@ -13,10 +13,9 @@ namespace tactus {
 
 namespace {
 
-constexpr double kOneNormal = 0.999;  // cosine
-constexpr double kMostLead = 0.1;     // turn of a normal [rad]
-// Places that hold a body by themselves, wherever along a curve they are.
-constexpr std::ptrdiff_t kSeveral = 3;
+constexpr double kOneNormal = 0.999;    // cosine
+constexpr double kMostLead = 0.1;       // turn of a normal [rad]
+constexpr std::ptrdiff_t kSeveral = 3;  // places
 
 double gap_of_supports(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
   const Vec3 p_A = support(a, X_WA.R.transpose() * -n_W), p_B = support(b, X_WB.R.transpose() * n_W);
@@ -138,9 +137,7 @@ double reach_of(const PairRecord& record, double reach, double margin) noexcept 
 // Each remembered place followed by itself; those that are gone, or have become one, are forgotten.
 void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
                    PairRecord* records, std::uint32_t place_count, FoundPlaces& found, PlaceContacts& out) noexcept {
-  const auto several = std::count_if(records, records + place_count, [](const PairRecord& record) {
-                         return record.witness.feature_b >= 0;
-                       }) >= kSeveral;
+  const bool several = several_places(records, place_count);
   for (std::uint32_t k = 0; k < place_count; ++k) {
     Witness& witness = records[k].witness;
     if (witness.feature_b < 0) continue;
@@ -201,6 +198,11 @@ void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, co
   clear(out);
   if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
   collide_nearest(a, X_WA, b, X_WB, reach, witness, out);
+}
+
+bool several_places(const PairRecord* records, std::uint32_t place_count) noexcept {
+  const auto known = [](const PairRecord& record) { return record.witness.feature_b >= 0; };
+  return std::count_if(records, records + place_count, known) >= kSeveral;
 }
 
 void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,

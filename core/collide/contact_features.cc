@@ -324,9 +324,10 @@ ContactJet contact_jet(const ContactFeatures& f, const Frame& X_WA, const RigidM
 }
 
 ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A, const Shape& b, const Frame& X_WB,
-                        const RigidMotion& B, ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
+                        const RigidMotion& B, bool one_of_several, ExtremalSide& side_a,
+                        ExtremalSide& side_b) noexcept {
   ExtremalPair pair;
-  if (has_places(a, b)) pair = extremal_place(a, X_WA, b, X_WB, true, side_a, side_b);
+  if (has_places(a, b)) pair = extremal_place(a, X_WA, b, X_WB, one_of_several, side_a, side_b);
   if (!pair.known()) pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
   ContactJet jet;
   jet.known = pair.known();

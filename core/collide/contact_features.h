@@ -55,7 +55,7 @@ ContactJet contact_jet(const ContactFeatures& features, const Frame& X_WA, const
 // are not defined (surfaces that fit each other: line and area contacts) the point of A is taken as part of it, and the
 // normal as part of B.
 ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A, const Shape& b, const Frame& X_WB,
-                        const RigidMotion& B, ExtremalSide& side_a, ExtremalSide& side_b) noexcept;
+                        const RigidMotion& B, bool one_of_several, ExtremalSide& side_a, ExtremalSide& side_b) noexcept;
 
 // d' and d'' of a jet (papers' notes, Baraff 1990: the form in W that equals eqs. 46 to 49):
 //   d' = n.(V_a - V_b),  d'' = n.(A_a - A_b) + n'.(V_a - V_b),  V = v + w x (p - c),

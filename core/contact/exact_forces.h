@@ -20,8 +20,9 @@ struct FollowedContact {
   ContactFeatures features;               // not of smooth shapes
   ExtremalSide side_a, side_b;            // smooth shapes
   bool smooth = false;
-  bool fits = false;  // smooth surfaces fit each other around it
-  bool runs = false;  // its place has run over them since the piece began: they nearly fit
+  bool one_of_several = false;  // places of the pair (collide_places.h)
+  bool fits = false;            // smooth surfaces fit each other around it
+  bool runs = false;            // its place has run over them since the piece began: they nearly fit
   double restitution = 0, mu_static = 0, mu_dynamic = 0;
   bool slides = false;
   Vec3 slip_W = Vec3::Zero();  // unit: the way A slides over B, last known

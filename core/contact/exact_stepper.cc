@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/collide/collide_places.h"
 #include "core/collide/extremal_places.h"
 #include "core/collide/feature_jet.h"
 #include "core/contact/body_response.h"
@@ -118,6 +119,8 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
   out.smooth = m.count == 1 && is_smooth(a.shape, b.shape);
   if (out.smooth) {
     begin_at(record.witness, out);
+    out.one_of_several =
+        has_places(a.shape, b.shape) && several_places(&record - record.key.patch, tick.limits.patches_per_pair);
   } else {
     out.features = find_features(a.shape, tick.kinematics.X_WS[m.shape_a], b.shape, tick.kinematics.X_WS[m.shape_b],
                                  m.nhat_BA_W, tick.contacts.points[point]);

@@ -300,7 +300,7 @@ TEST_CASE("extremal rates: d'' is linear in both bodies' accelerations, as the e
         const auto of_jet = [&](const Twelve& v) {
           set_accelerations(v, A, B);
           ExtremalSide sa = pair.side_a, sb = pair.side_b;
-          return gap_acceleration(extremal_jet(x.shape, x.X, A, y.shape, y.X, B, sa, sb), A, B);
+          return gap_acceleration(extremal_jet(x.shape, x.X, A, y.shape, y.X, B, false, sa, sb), A, B);
         };
         worst = std::max(worst, bent(second_rate, rng)), worst_jet = std::max(worst_jet, bent(of_jet, rng));
         Twelve v = Twelve::Ones();
