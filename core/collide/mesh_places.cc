@@ -16,11 +16,12 @@ namespace {
 
 // Of the smaller one's size: places nearer to each other are one.
 constexpr double kOneMeshPlace = 0.02;
-// Of the surface's radius: seeds of one neighbourhood, and how much nearer than its seed a place may be.
-constexpr double kSeedsTogether = 0.45, kAtEdge = 0.2, kBetweenSeeds = 0.25;
+// Of the surface's radius: seeds of one neighbourhood, how much nearer than its seed a place may be, and how far from
+// it along the surface.
+constexpr double kNeighbours = 0.2, kBetweenSeeds = 0.25, kSeedGaps = 0.45;
 // Cosine of a seed's normal and a face's from which on it may lead to the face's place.
 constexpr double kFacingSeed = 0.2;
-constexpr int kMostSeedStarts = 8;  // of one feature
+constexpr int kMostSeedStarts = 12;  // of one feature
 // Sine by which a vertex' neighbours may be higher where its place is known to first order only, and more of that per
 // distance by radius.
 constexpr double kNearCone = 0.02, kNearConeGrowth = 4;
@@ -206,7 +207,7 @@ class MeshPlaceSearch {
     }
   }
   [[nodiscard]] bool far_from_seeds(const Vec3& p, double round) const noexcept {
-    const double most = round + std::max(reach_, 0.0) + kSeedsTogether * surface_.radius();
+    const double most = round + std::max(reach_, 0.0) + kSeedGaps * surface_.radius();
     return std::none_of(surface_.seeds().begin(), surface_.seeds().end(), [&](const SurfaceSeed& seed) {
       return (seed.p_S - p).squaredNorm() <= most * most;
     });
@@ -231,26 +232,29 @@ class MeshPlaceSearch {
     for (const SurfaceSeed& seed : surface_.seeds()) {
       const double h = height(t, seed.p_S);
       if (-n.dot(seed.n_S) < kFacingSeed || h > reach_ + kBetweenSeeds * surface_.radius()) continue;
-      low.add(seed, h, kSeedsTogether * surface_.radius());
+      low.add(seed, h, kNeighbours * surface_.radius());
     }
     const std::int32_t face = solid_.face_number(t);
     if (at_.solve_towards(face, farthest(t), -n)) facet.at[facet.count++] = at_.seed();  // the hull's
     for (int i = 0; i < low.count && facet.count < kMostSeedStarts; ++i) {
       if (!at_.solve(face, low.at[i].seed->p_S, *low.at[i].seed) || at_.root().d > reach_) continue;
-      facet.at[facet.count++] = at_.seed();
+      const SurfaceSeed found = at_.seed();
+      const double near = kOneMeshPlace * surface_.radius();
+      const auto same = [&](const SurfaceSeed& s) { return (s.p_S - found.p_S).squaredNorm() < near * near; };
+      if (std::none_of(facet.at, facet.at + facet.count, same)) facet.at[facet.count++] = found;
     }
   }
   void visit_folded_edge(std::uint32_t t, std::uint32_t k) noexcept {
     const Vec3 a = solid_.vertex(mesh_.triangles[t][k]);
     const Vec3 along = solid_.vertex(mesh_.triangles[t][(k + 1) % 3]) - a;
-    const double length2 = along.squaredNorm(), near = kSeedsTogether * surface_.radius();
+    const double length2 = along.squaredNorm(), near = kSeedGaps * surface_.radius();
     const Vec3 out = (solid_.normal(t) + solid_.normal(mesh_.neighbours[t][k])).normalized();
     LowSeeds low;
     for (const SurfaceSeed& seed : surface_.seeds()) {
       if (-out.dot(seed.n_S) < kFacingSeed) continue;
       const double s = std::clamp(along.dot(seed.p_S - a) / length2, 0.0, 1.0);
       const double far = (seed.p_S - a - s * along).norm();
-      if (far <= std::max(reach_, 0.0) + near) low.add(seed, far, kAtEdge * surface_.radius());
+      if (far <= std::max(reach_, 0.0) + near) low.add(seed, far, kNeighbours * surface_.radius());
     }
     const std::int32_t edge = solid_.edge_number(t, k);
     for (int i = 0; i < low.count; ++i) {
