@@ -7,8 +7,8 @@
 
 #include "core/collide/broad_phase.h"
 #include "core/collide/collide_ahead.h"
-#include "core/collide/collide_mesh_smooth.h"
 #include "core/collide/collide_mesh.h"
+#include "core/collide/collide_mesh_smooth.h"
 #include "core/collide/collide_places.h"
 #include "core/collide/passes_by.h"
 #include "core/contact/body_response.h"

@@ -20,8 +20,15 @@ class MeshSmoothContacts {
  public:
   MeshSmoothContacts(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, PairRecord* records,
                      std::uint32_t place_count, PlaceContacts& out) noexcept
-      : a_(a), b_(b), X_WA_(X_WA), X_WB_(X_WB), pair_(a, X_WA, b, X_WB), solid_(pair_.solid()), records_(records),
-        room_(place_count), out_(out) {}
+      : a_(a),
+        b_(b),
+        X_WA_(X_WA),
+        X_WB_(X_WB),
+        pair_(a, X_WA, b, X_WB),
+        solid_(pair_.solid()),
+        records_(records),
+        room_(place_count),
+        out_(out) {}
 
   void follow(double reach, double margin) noexcept {
     for (std::uint32_t k = 0; k < room_; ++k) {
@@ -110,8 +117,7 @@ class MeshSmoothContacts {
     buffer.add(0.5 * (pair.pa_W + pair.pb_W), -pair.d);
     std::uint32_t facet = kNone;
     if (on_mesh(place) >= 0) {
-      const std::uint32_t t =
-          add_fitting_points(pair_, pair, on_mesh(place), std::max(reach, 0.0), buffer);
+      const std::uint32_t t = add_fitting_points(pair_, pair, on_mesh(place), std::max(reach, 0.0), buffer);
       if (t != MeshSolid::kNoTriangle && buffer.count > 1) facet = solid_.mesh().facet[t];
     }
     to_witness(place.a, place.b, X_WA_.R.transpose() * pair.nhat_BA_W, records_[k].witness);
@@ -186,7 +192,7 @@ class MeshSmoothContacts {
   std::uint32_t record_of_[kMaxMeshPatches];
   std::uint32_t count_ = 0;
   bool used_[kMaxMeshPatches] = {}, lost_[kMaxMeshPatches] = {};  // records
-  bool near_ = false;  // triangles are
+  bool near_ = false;                                             // triangles are
 };
 
 }  // namespace

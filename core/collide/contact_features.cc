@@ -325,8 +325,10 @@ ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A,
                         const RigidMotion& B, ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
   ExtremalPair pair;
   const bool mesh = is_mesh_smooth_pair(a, b);
-  if (mesh) pair = mesh_place(a, X_WA, b, X_WB, side_a, side_b);
-  else if (has_places(a, b)) pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
+  if (mesh)
+    pair = mesh_place(a, X_WA, b, X_WB, side_a, side_b);
+  else if (has_places(a, b))
+    pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
   if (!pair.known() && !mesh) pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
   ContactJet jet;
   jet.known = pair.known();

@@ -68,8 +68,13 @@ bool MeshNear::look_towards(std::int32_t feature, const Vec3& start, const Vec3&
   return solve_towards(feature, start, n) && holds_root() && is_place();
 }
 
-bool MeshNear::look_in_turn(std::int32_t edge, const Vec3& start, const SurfaceSeed& seed,
-                            double most) noexcept {
+bool MeshNear::foot(const Vec3& p, const SurfaceSeed& seed) noexcept {
+  on_surface_.place(seed);
+  on_mesh_.set_point(p);
+  return solve_extremal(on_mesh_, on_surface_, scale_, kFeatureSteps, root_);
+}
+
+bool MeshNear::look_in_turn(std::int32_t edge, const Vec3& start, const SurfaceSeed& seed, double most) noexcept {
   on_surface_.place(seed);
   Vec3 q = mesh_.nearest_on_edge(edge, start);
   for (int i = 0; i < kTurns; ++i) {

@@ -20,9 +20,11 @@ class MeshNear {
   bool solve(std::int32_t feature, const Vec3& start, const SurfaceSeed& seed) noexcept;
   bool solve_towards(std::int32_t feature, const Vec3& start, const Vec3& n) noexcept;
   [[nodiscard]] bool solved() const noexcept { return solved_; }  // the last one
-  // At an edge, by nearest points in turn first: of the surface to the edge's, and of the edge to the surface's. Given up
-  // where they are still farther than `most` apart.
+  // At an edge, by nearest points in turn first: of the surface to the edge's, and of the edge to the surface's. Given
+  // up where they are still farther than `most` apart.
   bool look_in_turn(std::int32_t edge, const Vec3& start, const SurfaceSeed& seed, double most) noexcept;
+  // The surface's nearest place to p, from a seed: root(), seed().
+  bool foot(const Vec3& p, const SurfaceSeed& seed) noexcept;
   // Is the root a place: where the two are near, and none on a far side? Its feature must hold it.
   [[nodiscard]] bool is_place() const noexcept;
 

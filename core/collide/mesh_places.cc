@@ -24,6 +24,11 @@ constexpr double kFacingSeed = 0.2;
 constexpr int kMostSeedStarts = 12;  // of one feature
 // Sine by which a vertex' neighbours may be higher where its place is known to first order only, and more of that per
 // distance by radius.
+// Of the surface's radius: a triangle that is small against it; and the cosine of the normals where it may face it.
+constexpr double kSmallTriangle = 0.15, kSmallFacing = 0.5;
+// Of the surface's radius: boxes of the tree below that are not worth one more of its farthest points, if those are
+// dear.
+constexpr double kFineBox = 0.1;
 constexpr double kNearCone = 0.02, kNearConeGrowth = 4;
 constexpr double kFreed = 0.05;  // of the way: so far outside is freed, less is rounding where two are as deep
 constexpr std::uint32_t kCachedFacets = 32, kCachedFolded = 8;
@@ -73,9 +78,7 @@ struct LowSeeds {
   int count = 0;
 
   void add(const SurfaceSeed& seed, double height, double near) noexcept {
-    const auto together = [&](const Low& other) {
-      return (other.seed->p_S - seed.p_S).squaredNorm() <= near * near;
-    };
+    const auto together = [&](const Low& other) { return (other.seed->p_S - seed.p_S).squaredNorm() <= near * near; };
     for (int i = 0; i < count; ++i) {
       if (at[i].height <= height && together(at[i])) return;
     }
@@ -106,6 +109,8 @@ class MeshPlaceSearch {
     middle_ = 0.5 * (own.lo + own.hi);
     half_ = 0.5 * (own.hi - own.lo);
     for (Facet& facet : facets_) facet.facet = kNoIndexHere;
+    const SmoothKind kind = surface_.kind();
+    dear_ = kind == SmoothKind::superellipsoid || kind == SmoothKind::revolution || kind == SmoothKind::spline;
   }
 
   void find() noexcept {
@@ -122,6 +127,12 @@ class MeshPlaceSearch {
     std::uint32_t facet;
     Vec3 p;  // the surface's farthest point along -n
   };
+  // The surface lies behind it.
+  struct Plane {
+    Vec3 n, n_M;
+    double height;
+  };
+  static constexpr std::uint32_t kPlanes = 12;
   struct FoldedFacet {
     std::uint32_t facet = kNoIndexHere;
     int count = 0;
@@ -129,16 +140,27 @@ class MeshPlaceSearch {
   };
 
   // A lower bound of what a box of the mesh is from the surface's hull, along a direction that is likely to be good.
-  [[nodiscard]] bool may_be_near(const Vec3& lo, const Vec3& hi) const noexcept {
-    if (((lo.array() - reach_) > box_.hi.array()).any() || ((hi.array() + reach_) < box_.lo.array()).any()) return false;
+  [[nodiscard]] bool may_be_near(const Vec3& lo, const Vec3& hi) noexcept {
+    if (((lo.array() - reach_) > box_.hi.array()).any() || ((hi.array() + reach_) < box_.lo.array()).any())
+      return false;
     const Vec3 half = 0.5 * (hi - lo), m = solid_.from_own(0.5 * (lo + hi));
+    const auto beyond = [&](const Plane& plane) {
+      return plane.n.dot(m) - plane.height - plane.n_M.cwiseAbs().dot(half) > reach_;
+    };
+    if (std::any_of(planes_, planes_ + plane_count_, beyond)) return false;
+    const double fine = kFineBox * surface_.radius();
+    if (dear_ && half.squaredNorm() < fine * fine) return true;
     Vec3 n = (m - middle_).cwiseQuotient(half_.cwiseProduct(half_));
     if (!surface_.parametric()) n = surface_.implicit(m).grad;
     const double length = n.norm();
     if (!(length > 0)) return true;
     n *= 1 / length;
-    const double wide = solid_.turned_to_own(n).cwiseAbs().dot(half);
-    return n.dot(m - surface_.outer_support(n)) - wide <= reach_;
+    Plane& plane = planes_[next_plane_];
+    plane = {n, solid_.turned_to_own(n), n.dot(surface_.outer_support(n))};
+    if (!beyond(plane)) return true;
+    plane_count_ = std::max(plane_count_, next_plane_ + 1);
+    next_plane_ = (next_plane_ + 1) % kPlanes;
+    return false;
   }
 
   const Vec3& farthest(std::uint32_t t) noexcept {
@@ -153,17 +175,25 @@ class MeshPlaceSearch {
 
   void visit(std::uint32_t t) noexcept {
     ++out_.triangles;
-    if (height(t, farthest(t)) > reach_) return;  // all of it is farther away
-    surface_.convex() ? visit_convex(t) : visit_folded(t);
+    const double middle = height(t, surface_.centre());
+    if (middle - surface_.radius() > reach_) return;  // all of it is farther away
+    // All of the surface behind it: another face is nearer.
+    const bool behind = middle < -surface_.radius();
+    if (surface_.convex()) {
+      if (height(t, farthest(t)) > reach_) return;
+      visit_convex(t, behind);
+    } else {
+      visit_folded(t, behind);
+    }
     const TriangleMesh::Triangle& corners = mesh_.triangles[t];
     for (const std::uint32_t v : corners) {
       if (mesh_.vertex_triangles[mesh_.corner_first[v]] == t && solid_.is_corner(v)) look_at_vertex(v);
     }
   }
 
-  void visit_convex(std::uint32_t t) noexcept {
+  void visit_convex(std::uint32_t t, bool behind) noexcept {
     const Vec3 p = farthest(t);
-    if (is_over(t, p)) {
+    if (!behind && is_over(t, p)) {
       const std::int32_t face = solid_.face_number(t);
       if (at_.look_towards(face, p, -solid_.normal(t))) add();
     }
@@ -195,22 +225,46 @@ class MeshPlaceSearch {
   }
 
   // From the surface's seeds, those lowest over the feature.
-  void visit_folded(std::uint32_t t) noexcept {
+  void visit_folded(std::uint32_t t, bool behind) noexcept {
     const TriangleMesh::Triangle& corners = mesh_.triangles[t];
     const Vec3 middle = (solid_.vertex(corners[0]) + solid_.vertex(corners[1]) + solid_.vertex(corners[2])) / 3;
     double round = 0;
     for (const std::uint32_t v : corners) round = std::max(round, (solid_.vertex(v) - middle).norm());
-    if (far_from_seeds(middle, round)) return;
-    visit_folded_face(t);
+    if (round < kSmallTriangle * surface_.radius()) return visit_small(t, middle, round, behind);
+    if (height(t, farthest(t)) > reach_ || far_from_seeds(middle, round)) return;
+    if (!behind) visit_folded_face(t);
     for (std::uint32_t k = 0; k < 3; ++k) {
       if (mesh_.neighbours[t][k] > t && solid_.sticks_out(t, k) > 0) visit_folded_edge(t, k);
     }
   }
+  // Of a triangle small against the surface: all from the surface's place next to it.
+  void visit_small(std::uint32_t t, const Vec3& middle, double round, bool behind) noexcept {
+    SurfaceSeed foot;
+    const double gap = gap_to(surface_, middle, foot), slack = kBetweenSeeds * surface_.radius();
+    if (std::abs(gap) > round + std::max(reach_, 0.0) + 4 * slack) return;
+    const bool faces_facet = mesh_.facet[mesh_.neighbours[t][0]] == mesh_.facet[t] ||
+                             mesh_.facet[mesh_.neighbours[t][1]] == mesh_.facet[t] ||
+                             mesh_.facet[mesh_.neighbours[t][2]] == mesh_.facet[t];
+    if (faces_facet && !behind) visit_folded_face(t);
+    bool inner = faces_facet;
+    for (std::uint32_t k = 0; k < 3; ++k) inner = inner && mesh_.facet[mesh_.neighbours[t][k]] == mesh_.facet[t];
+    if (inner || !at_.foot(middle, foot) || at_.root().d - round > reach_) return;
+    const SurfaceSeed there = at_.seed();
+    const Vec3 m = -at_.root().n;
+    if (!faces_facet && !behind && m.dot(solid_.normal(t)) > kSmallFacing) {
+      if (at_.look(solid_.face_number(t), there.p_S, there)) add();
+    }
+    for (std::uint32_t k = 0; k < 3; ++k) {
+      const std::uint32_t u = mesh_.neighbours[t][k];
+      if (u < t || solid_.sticks_out(t, k) <= 0) continue;
+      if (m.dot((solid_.normal(t) + solid_.normal(u)).normalized()) < 0) continue;
+      if (at_.look(solid_.edge_number(t, k), middle, there)) add();
+    }
+  }
   [[nodiscard]] bool far_from_seeds(const Vec3& p, double round) const noexcept {
     const double most = round + std::max(reach_, 0.0) + kSeedGaps * surface_.radius();
-    return std::none_of(surface_.seeds().begin(), surface_.seeds().end(), [&](const SurfaceSeed& seed) {
-      return (seed.p_S - p).squaredNorm() <= most * most;
-    });
+    return std::none_of(surface_.seeds().begin(), surface_.seeds().end(),
+                        [&](const SurfaceSeed& seed) { return (seed.p_S - p).squaredNorm() <= most * most; });
   }
   [[nodiscard]] bool is_over(std::uint32_t t, const Vec3& p) const noexcept {
     return solid_.beyond(t, solid_.to_own(p), kPerhapsWithin * at_.scale()) == 3;
@@ -330,8 +384,11 @@ class MeshPlaceSearch {
   double reach_;
   std::span<const ExtremalPair> known_;
   MeshPlaces& out_;
-  Aabb box_;            // of the surface, in the mesh's frame
-  Vec3 middle_, half_;  // of the surface's box in its own
+  bool dear_ = false;      // its farthest points are
+  Aabb box_;               // of the surface, in the mesh's frame
+  Vec3 middle_, half_;     // of the surface's box in its own
+  Plane planes_[kPlanes];  // that held boxes of the mesh away: the next one's neighbours, likely
+  std::uint32_t plane_count_ = 0, next_plane_ = 0;
   Facet facets_[kCachedFacets];
   FoldedFacet folded_[kCachedFolded];
 };

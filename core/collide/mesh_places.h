@@ -1,6 +1,6 @@
 // Places of a triangle mesh and a smooth shape: the extremal points of the surface and the mesh's faces, its edges and
-// its vertices that stick out (Baraff 1990), each a local minimum of the distance or a local shortest way out. Depth and
-// normal are those of the surface and the triangles, not of the mesh's distance field.
+// its vertices that stick out (Baraff 1990), each a local minimum of the distance or a local shortest way out. Depth
+// and normal are those of the surface and the triangles, not of the mesh's distance field.
 #pragma once
 
 #include <span>

@@ -9,8 +9,8 @@
 
 namespace tactus {
 
-// Features as ExtremalSide numbers them: vertex i; vertices + 3 t + k: the edge from corner k of the triangle t, which is
-// the smaller one of the two at it; vertices + 3 triangles + t: the face.
+// Features as ExtremalSide numbers them: vertex i; vertices + 3 t + k: the edge from corner k of the triangle t, which
+// is the smaller one of the two at it; vertices + 3 triangles + t: the face.
 class MeshSolid {
  public:
   enum class Kind : std::uint8_t { vertex, edge, face };

@@ -1,6 +1,6 @@
-// A smooth shape against a triangle mesh (collide/mesh_places.h): the places of a box made of triangles are those of the
-// same box as a polyhedron, and of a floor those of a half-space; two walls of what is not convex, each with its own
-// normal; what fits a facet; deep overlap; either order, the same bits, nothing allocated.
+// A smooth shape against a triangle mesh (collide/mesh_places.h): the places of a box made of triangles are those of
+// the same box as a polyhedron, and of a floor those of a half-space; two walls of what is not convex, each with its
+// own normal; what fits a facet; deep overlap; either order, the same bits, nothing allocated.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -322,7 +322,8 @@ TEST_CASE("mesh and smooth: a torus around a peg of triangles touches it from wi
     CAPTURE(depth);
     // Two corners of the peg's section (half, +-0.05) at the hole's circle.
     const double x = std::sqrt((hole + depth) * (hole + depth) - 0.05 * 0.05) - half;
-    const auto found = places_of(make_mesh(peg.get()), {}, make_smooth(surface.get()), {Mat3::Identity(), {-x, 0, 0}}, 2e-3);
+    const auto found =
+        places_of(make_mesh(peg.get()), {}, make_smooth(surface.get()), {Mat3::Identity(), {-x, 0, 0}}, 2e-3);
     REQUIRE(found.size() == 2);
     for (const ExtremalPair& place : found) {
       CHECK(place.a.dim == 1);
