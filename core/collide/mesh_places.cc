@@ -457,7 +457,7 @@ ExtremalPair separate_deep(const Shape& a, const Frame& X_WA, const Shape& b, co
     const FieldSample there = sample_field(*mesh.field, mesh, solid.to_own(p));
     if (there.distance < deepest.distance) deepest = there;
   };
-  sample(surface.centre());
+  if (surface_holds(surface, surface.centre())) sample(surface.centre());  // not in a ring's hole
   for (const SurfaceSeed& seed : surface.seeds()) sample(seed.p_S);
   if (deepest.distance < 0) {
     const Vec3 n = -solid.normal(deepest.triangle), p = surface.support(n);
