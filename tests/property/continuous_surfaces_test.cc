@@ -91,6 +91,8 @@ std::vector<Pair> pairs() {
           {"cylinder at mesh", puck, mesh_pane()},
           {"mesh at mesh", mesh_bullet(), mesh_pane()},
           {"mesh at box", mesh_bullet(), thin},
+          {"ellipsoid at mesh", ellipsoid_bullet(), mesh_pane()},
+          {"mesh at ellipsoid", mesh_bullet(), ellipsoid_pane()},
           {"ball at ellipsoid", ball, ellipsoid_pane()},
           {"box at ellipsoid", box, ellipsoid_pane()},
           {"ellipsoid at box", ellipsoid_bullet(), thin},
