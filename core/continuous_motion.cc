@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/collide/mesh_places.h"
 #include "core/collide/thickness.h"
 
 namespace tactus {

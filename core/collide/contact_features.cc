@@ -324,12 +324,13 @@ ContactJet contact_jet(const ContactFeatures& f, const Frame& X_WA, const RigidM
 ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A, const Shape& b, const Frame& X_WB,
                         const RigidMotion& B, ExtremalSide& side_a, ExtremalSide& side_b) noexcept {
   ExtremalPair pair;
-  const bool mesh = is_mesh_smooth_pair(a, b);
-  if (mesh)
+  if (is_mesh_smooth_pair(a, b)) {
     pair = mesh_place(a, X_WA, b, X_WB, side_a, side_b);
-  else if (has_places(a, b))
-    pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
-  if (!pair.known() && !mesh) pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
+    if (!pair.known()) pair = held_mesh_place(a, X_WA, b, X_WB, side_a, side_b);
+  } else {
+    if (has_places(a, b)) pair = extremal_place(a, X_WA, b, X_WB, side_a, side_b);
+    if (!pair.known()) pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
+  }
   ContactJet jet;
   jet.known = pair.known();
   if (!jet.known) return jet;

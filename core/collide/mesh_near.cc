@@ -110,6 +110,14 @@ bool MeshNear::follow(const ExtremalSide& on_mesh, const ExtremalSide& on_surfac
   return false;
 }
 
+bool MeshNear::hold(const ExtremalSide& on_mesh, const ExtremalSide& on_surface) noexcept {
+  if (!mesh_.valid(on_mesh.feature) || on_surface.feature < 0) return false;
+  on_surface_.place(on_surface);
+  on_mesh_.set_point(mesh_.from_own(on_mesh.p_S));
+  describe_extremal(on_mesh_, on_surface_, scale_, root_);
+  return std::isfinite(root_.d);
+}
+
 bool MeshNear::fits() const noexcept {
   return on_mesh_.kind() == ExtremalFeature::Kind::plane && root_.conditioning <= kFittingPlace &&
          std::abs(root_.d) <= kFittingDepth * scale_;

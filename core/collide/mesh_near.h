@@ -12,6 +12,8 @@ class MeshNear {
 
   // From the remembered points, from feature to feature. False: no place there.
   bool follow(const ExtremalSide& on_mesh, const ExtremalSide& on_surface) noexcept;
+  // The two points that are remembered, as they lie to each other now: no root.
+  bool hold(const ExtremalSide& on_mesh, const ExtremalSide& on_surface) noexcept;
   // From a place of the surface at one feature; start: on it. False: none that lies on it.
   bool look(std::int32_t feature, const Vec3& start, const SurfaceSeed& seed) noexcept;
   // The same from the surface's farthest point along n.

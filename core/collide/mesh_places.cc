@@ -37,6 +37,10 @@ constexpr double kPerhapsWithin = 1e-6;
 // Between the normals of an edge's faces: directions tried, and how far from the edge, of the size, is near enough.
 constexpr int kMostTurns = 24;
 constexpr double kOverEdge = 0.01;
+// Of the surface's radius: how high over a seed's plane an edge may lie that has a place near it. And how many of an
+// edge's seeds are tried by nearest points in turn.
+constexpr double kOverSeed = 0.15;
+constexpr int kMostInTurn = 3;
 
 // To first order of F, or by the plane at the nearest seed: how far p is from the surface, and its place there.
 double gap_to(const SmoothSurface& surface, const Vec3& p, SurfaceSeed& foot) noexcept {
@@ -307,14 +311,16 @@ class MeshPlaceSearch {
     for (const SurfaceSeed& seed : surface_.seeds()) {
       if (-out.dot(seed.n_S) < kFacingSeed) continue;
       const double s = std::clamp(along.dot(seed.p_S - a) / length2, 0.0, 1.0);
-      const double far = (seed.p_S - a - s * along).norm();
+      const Vec3 away = a + s * along - seed.p_S;
+      const double far = away.norm();
+      if (away.dot(seed.n_S) > reach_ + kOverSeed * surface_.radius()) continue;
       if (far <= std::max(reach_, 0.0) + near) low.add(seed, far, kNeighbours * surface_.radius());
     }
     const std::int32_t edge = solid_.edge_number(t, k);
     for (int i = 0; i < low.count; ++i) {
       const SurfaceSeed& seed = *low.at[i].seed;
       const double most = reach_ + kOverEdge * at_.scale();
-      if (at_.look(edge, seed.p_S, seed) || at_.look_in_turn(edge, seed.p_S, seed, most)) add();
+      if (at_.look(edge, seed.p_S, seed) || (i < kMostInTurn && at_.look_in_turn(edge, seed.p_S, seed, most))) add();
     }
   }
 
@@ -435,6 +441,19 @@ ExtremalPair mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const
   near.remember(on_mesh, on_surface);
   out = near.pair(pair.X_WS);
   out.warm = true;
+  if (pair.turned) turn_round(out);
+  return out;
+}
+
+ExtremalPair held_mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
+                             const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
+  const MeshSmoothPair pair(a, X_WA, b, X_WB);
+  const MeshSolid solid = pair.solid();
+  MeshNear near(solid, pair.surface());
+  ExtremalPair out;
+  if (!near.hold(pair.turned ? side_b : side_a, pair.turned ? side_a : side_b)) return out;
+  out = near.pair(pair.X_WS);
+  out.status = ExtremalStatus::ill_conditioned;
   if (pair.turned) turn_round(out);
   return out;
 }

@@ -17,6 +17,11 @@ bool is_mesh_smooth_pair(const Shape& a, const Shape& b) noexcept;
 ExtremalPair mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
                         ExtremalSide& side_b) noexcept;
 
+// The two points that the sides remember, as they lie to each other now, with the surface's normal there: for what must
+// go on where there is no such place any more. ill_conditioned: it has no rates but those of the bodies.
+ExtremalPair held_mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
+                             const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept;
+
 struct MeshPlaces {
   static constexpr std::uint32_t kMost = 16;
   ExtremalPlace place[kMost];  // nearest or deepest first

@@ -1,7 +1,7 @@
-// Surfaces that are not convex, and bowls; smooth surfaces and meshes. Between such a pair there need not be a plane, so a gap along one direction
-// proves nothing: the distance itself is followed, which shrinks no faster than the bodies' points move. It costs more
-// looks than a plane does (each leaves the part 1 - cos of the angle between the way and the normal), and a search from
-// nothing at each; what balls around both prove needs none.
+// Surfaces that are not convex, and bowls; smooth surfaces and meshes. Between such a pair there need not be a plane,
+// so a gap along one direction proves nothing: the distance itself is followed, which shrinks no faster than the
+// bodies' points move. It costs more looks than a plane does (each leaves the part 1 - cos of the angle between the way
+// and the normal), and a search from nothing at each; what balls around both prove needs none.
 #include <algorithm>
 #include <cmath>
 #include <limits>

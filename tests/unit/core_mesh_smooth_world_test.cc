@@ -174,7 +174,8 @@ TEST_CASE("mesh and smooth: an egg in an L leans on both walls, each with its ow
   }
 }
 
-TEST_CASE("mesh and smooth: an egg comes to rest in a bowl of triangles, and a ring around a peg's foot") {
+TEST_CASE(
+    "mesh and smooth: an egg rocks in a bowl of triangles and gains no energy, a ring rests around a peg's foot") {
   const Bodies shapes;
   const test::MeshPtr bowl = test::finish_mesh(test::bowl_mesh(0.6, 0.7, 8, 24));
   const test::MeshPtr peg = test::finish_mesh(test::box_mesh({0.1, 0.1, 0.4}, 2, 2, 5));
@@ -191,18 +192,20 @@ TEST_CASE("mesh and smooth: an egg comes to rest in a bowl of triangles, and a r
     const BodyIndex ring =
         scene.add(make_smooth(shapes.ring.get()), 1, {test::turned(Vec3(1, 2, 0), 0.1), Vec3(2.03, 0.02, 0.4)});
     World world = scene.world();
-    std::uint64_t dropped = 0;
+    std::uint64_t dropped = 0, fallbacks = 0;
     double energy = test::total_energy(world), risen = 0;
-    for (int i = 0; i < 6000; ++i) {
-      dropped += world.step().points_dropped;
+    for (int i = 0; i < 2000; ++i) {
+      const StepReport report = world.step();
+      dropped += report.points_dropped, fallbacks += report.witnesses.fallbacks;
       const double now = test::total_energy(world);
       risen = std::max(risen, now - energy);
       energy = std::min(energy, now);
     }
-    MESSAGE(stepping.name() << ": rose by " << risen << ", egg " << world.state().v_WBcm(egg).norm() << ", ring "
-                            << world.state().v_WBcm(ring).norm() << " at " << world.state().p_WBcm(ring).z());
     CHECK(dropped == 0);
-    CHECK_WITHIN(world.state().v_WBcm(egg).norm(), 5e-3);
+    CHECK(fallbacks == 0);
+    // The egg goes on rocking: nothing brakes what rolls.
+    MESSAGE(stepping.name() << ": energy rose by " << risen << " J");
+    CHECK(risen < 1e-3);
     CHECK_WITHIN(world.state().v_WBcm(ring).norm(), 5e-3);
     CHECK_WITHIN(world.state().p_WBcm(ring).z() - 0.1, 1e-3);
     CHECK_WITHIN((world.state().p_WBcm(egg) - Vec3(-2, 0, 0.2)).norm(), 0.1);
