@@ -21,6 +21,8 @@ namespace {
 // Of the thinner one's half width: up to there the plane at the nearest place is the surface's; overlap that is a
 // touch.
 constexpr double kThin = 0.25, kGraze = 1e-3;
+// Of a surface's radius: how far from it places at a mesh are looked for, nearer ones first.
+constexpr double kPlaceReaches[] = {0.1, 1.0};
 
 // Between balls around both; of a bowl's solid there is none.
 double gap_of_balls(const Sweep& s) noexcept {
@@ -38,20 +40,28 @@ double distance_of_middle(const MeshSmoothPair& pair) noexcept {
   return closest_on_mesh(*pair.mesh.mesh, pair.X_WM.to_local(middle_W)).distance;
 }
 
-// The nearest place of a mesh and a surface, or the deepest: none is farther away than the surface's middle and its
-// radius. Not within reach: infinitely far. cut: not all triangles were looked at.
-ExtremalPair nearest_at_mesh(const Sweep& s, double reach, double middle, std::uint32_t& cut) noexcept {
+// How far the nearest place of a mesh and a surface is, or how deep the deepest; where that is far, a lower bound: the
+// nearest few triangles first. None is farther away than the surface's middle and its radius. Unknown: too many
+// triangles.
+ExtremalPair nearest_at_mesh(const Sweep& s, double reach, double middle) noexcept {
   const MeshSmoothPair shapes(s.a.shape, s.X_WA, s.b.shape, s.X_WB);
-  MeshPlaces found;
-  const double within = std::min(reach, std::abs(middle) + shapes.surface().radius());
-  find_mesh_places(s.a.shape, s.X_WA, s.b.shape, s.X_WB, within, {}, found);
-  if (found.triangles >= kMostNearTriangles) ++cut;
-  if (found.count > 0) return found.place[0].pair;
-  ExtremalPair none = separate_deep(s.a.shape, s.X_WA, s.b.shape, s.X_WB);
-  if (none.known()) return none;
-  none.status = ExtremalStatus::solved;
-  none.d = std::numeric_limits<double>::infinity();
-  return none;
+  const double radius = shapes.surface().radius();
+  ExtremalPair out;
+  for (const double part : kPlaceReaches) {
+    const double within = std::min(reach, part * radius);
+    MeshPlaces found;
+    find_mesh_places(s.a.shape, s.X_WA, s.b.shape, s.X_WB, within, {}, found);
+    if (found.triangles >= kMostNearTriangles) return out;
+    if (found.count > 0) return found.place[0].pair;
+    out.status = ExtremalStatus::solved;
+    out.d = within;
+    if (within >= reach) break;
+  }
+  if (middle < 0) {
+    const ExtremalPair deep = separate_deep(s.a.shape, s.X_WA, s.b.shape, s.X_WB);
+    if (deep.known()) return deep;
+  }
+  return out;
 }
 
 // Does the place where they touch at t = 0 open, by its two points and its normal?
@@ -83,8 +93,8 @@ SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double s
     }
     if (gap <= slack) {
       const double reach = slack + s.fastest() * (1 - s.t);
-      const ExtremalPair pair = mesh ? nearest_at_mesh(s, reach, middle, out.unknown)
-                                     : extremal_points(a.shape, s.X_WA, b.shape, s.X_WB, side_a, side_b);
+      const ExtremalPair pair =
+          mesh ? nearest_at_mesh(s, reach, middle) : extremal_points(a.shape, s.X_WA, b.shape, s.X_WB, side_a, side_b);
       if (!pair.known()) {
         ++out.unknown;
         if (s.t == 0) return out;
