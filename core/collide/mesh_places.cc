@@ -434,10 +434,9 @@ ExtremalPair mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const
   ExtremalSide &on_mesh = pair.turned ? side_b : side_a, &on_surface = pair.turned ? side_a : side_b;
   const MeshSolid solid = pair.solid();
   MeshNear near(solid, pair.surface());
-  on_mesh.p_S += on_mesh.ahead_S, on_surface.p_S += on_surface.ahead_S;
-  on_mesh.ahead_S.setZero(), on_surface.ahead_S.setZero();
   ExtremalPair out;
-  if (!on_mesh.p_S.allFinite() || !on_surface.p_S.allFinite() || !near.follow(on_mesh, on_surface)) return out;
+  if (!near.follow(advanced(pair.mesh, on_mesh), advanced(pair.smooth, on_surface))) return out;
+  on_mesh.ahead_S.setZero(), on_surface.ahead_S.setZero();
   near.remember(on_mesh, on_surface);
   out = near.pair(pair.X_WS);
   out.warm = true;
@@ -451,7 +450,8 @@ ExtremalPair held_mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, 
   const MeshSolid solid = pair.solid();
   MeshNear near(solid, pair.surface());
   ExtremalPair out;
-  if (!near.hold(pair.turned ? side_b : side_a, pair.turned ? side_a : side_b)) return out;
+  const ExtremalSide on_mesh = advanced(pair.mesh, pair.turned ? side_b : side_a);
+  if (!near.hold(on_mesh, advanced(pair.smooth, pair.turned ? side_a : side_b))) return out;
   out = near.pair(pair.X_WS);
   out.status = ExtremalStatus::ill_conditioned;
   if (pair.turned) turn_round(out);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -276,6 +277,36 @@ TEST_CASE("mesh and smooth: followed from tick to tick it is what a first meetin
                            << " fallbacks");
     CHECK(asked.fallbacks == 0);
     CHECK(asked.hits > 10 * asked.misses);
+  }
+}
+
+TEST_CASE("mesh and smooth: whatever is remembered, the contact is found, and nothing is read beyond its end") {
+  const Smooth smooth;
+  Random rng(15);
+  const Shape box = make_box(kHalf), mesh = make_mesh(&box_of(5));
+  const double numbers[] = {
+      0, -1, 0.3, 1e9, -1e300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()};
+  const std::int32_t features[] = {
+      -1, 0, 5, 77, 100000, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()};
+  for (const Shape& shape :
+       {smooth.convex[0], smooth.convex[3], smooth.convex[4], smooth.folded[0], smooth.folded[2]}) {
+    CAPTURE(name_of(shape));
+    for (int i = 0; i < 100; ++i) {
+      const Frame X = pose_near(box, shape, rng, -1e-3);
+      PairRecord records[kMaxMeshPatches];
+      for (PairRecord& record : records) {
+        Witness& w = record.witness;
+        record.age = rng.below(3);
+        w.feature_a = features[rng.below(7)], w.feature_b = features[rng.below(7)];
+        for (Vec3* v : {&w.point_a, &w.point_b, &w.step_a, &w.step_b, &w.axis_A}) {
+          for (int k = 0; k < 3; ++k) (*v)[k] = numbers[rng.below(7)];
+        }
+      }
+      const Found found = collide_once(mesh, {}, shape, X, 0, records);
+      double least = 1;  // of several, the one that a first meeting finds
+      for (const std::uint32_t k : found.places) least = std::min(least, std::abs(found.points[k][0].depth - 1e-3));
+      CHECK_WITHIN(least, 1e-8);
+    }
   }
 }
 
