@@ -206,7 +206,7 @@ TEST_CASE(
     // The egg goes on rocking: nothing brakes what rolls.
     MESSAGE(stepping.name() << ": energy rose by " << risen << " J");
     CHECK(risen < 1e-3);
-    // Without drift or impacts in between the exact stepper's still rolls round on its rim, like a coin.
+    // Two seconds after its fall it still rolls round on its rim, like a coin, under the exact stepper.
     const bool rolls = stepping.stepper == LcpStepper::exact;
     CHECK_WITHIN(world.state().v_WBcm(ring).norm(), rolls ? 0.1 : 5e-3);
     CHECK_WITHIN(world.state().p_WBcm(ring).z() - 0.1, rolls ? 0.02 : 1e-3);
