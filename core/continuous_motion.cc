@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/collide/mesh_places.h"
 #include "core/collide/thickness.h"
 
 namespace tactus {
@@ -112,6 +113,7 @@ bool ContinuousMotion::may_meet(const Model& model, std::uint32_t a, std::uint32
 SweptTouch ContinuousMotion::touch(const SweptShape& a, const SweptShape& b, double size, double until) noexcept {
   const double slack = kSlack * size, deepest = kDeepest * size;
   const bool mesh_a = a.shape.kind == ShapeKind::mesh, mesh_b = b.shape.kind == ShapeKind::mesh;
+  if (is_mesh_smooth_pair(a.shape, b.shape)) return first_touch(a, b, slack, deepest, until);
   if (mesh_b) return mesh_sweep_.first_touch(a, b, slack, deepest, until);
   if (mesh_a && b.shape.kind != ShapeKind::half_space) return mesh_sweep_.first_touch(b, a, slack, deepest, until);
   return first_touch(a, b, slack, deepest, until);

@@ -8,6 +8,7 @@
 #include "core/collide/broad_phase.h"
 #include "core/collide/collide_ahead.h"
 #include "core/collide/collide_mesh.h"
+#include "core/collide/collide_mesh_smooth.h"
 #include "core/collide/collide_places.h"
 #include "core/collide/passes_by.h"
 #include "core/contact/body_response.h"
@@ -281,7 +282,7 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
     const Frame &X_WA = kinematics_.X_WS[a], &X_WB = kinematics_.X_WS[b];
     if (has_patches_ && touches_in_patches(keys[i])) {
-      is_mesh_pair(shape_a, shape_b) ? collide_mesh_pair(i, margin, report) : collide_smooth_pair(i, margin, report);
+      has_places(shape_a, shape_b) ? collide_smooth_pair(i, margin, report) : collide_mesh_pair(i, margin, report);
       i += limits_.patches_per_pair - 1;
       continue;
     }
@@ -330,7 +331,7 @@ const PairMotion* World::lead(std::uint32_t a, std::uint32_t b, PairMotion& out)
   return &out;
 }
 
-// Of a surface that is not convex: each place by itself.
+// Of a surface that is not convex, or a mesh and a smooth surface: each place by itself.
 void World::collide_smooth_pair(std::uint32_t pair, double margin, StepReport& report) noexcept {
   const std::uint32_t a = state_.pairs[pair].key.shape_a, b = state_.pairs[pair].key.shape_b;
   const std::uint32_t places = limits_.patches_per_pair, points = limits_.raw_points_per_pair / places;
@@ -343,8 +344,9 @@ void World::collide_smooth_pair(std::uint32_t pair, double margin, StepReport& r
   }
   const bool ahead = contact_model_->looks_ahead();
   const double reach = ahead ? reach_[a] + reach_[b] : 0.0;
-  collide_places(model_->shapes[a].shape, kinematics_.X_WS[a], model_->shapes[b].shape, kinematics_.X_WS[b], reach,
-                 margin, &state_.pairs[pair], places, found);
+  const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
+  const auto find = is_mesh_smooth_pair(shape_a, shape_b) ? collide_mesh_smooth : collide_places;
+  find(shape_a, kinematics_.X_WS[a], shape_b, kinematics_.X_WS[b], reach, margin, &state_.pairs[pair], places, found);
   report.points_dropped += found.dropped;
   const auto swept = [&](std::uint32_t s) { return as_it_moves(*model_, kinematics_, state_, s, reach_[s], h()); };
   for (std::uint32_t k = 0; k < places; ++k) {
@@ -408,7 +410,8 @@ void World::take_points(const ContactBuffer& buffer, Manifold& m, StepReport& re
   std::uint32_t count = buffer.count;
   for (std::uint32_t k = 0; k < count; ++k) m.depth_max = std::max(m.depth_max, buffer.points[k].depth);
   ContactPoint* out = contacts_.points + contacts_.point_count;
-  const bool mesh = is_mesh_pair(model_->shapes[m.shape_a].shape, model_->shapes[m.shape_b].shape);
+  const Shape &shape_a = model_->shapes[m.shape_a].shape, &shape_b = model_->shapes[m.shape_b].shape;
+  const bool mesh = is_mesh_pair(shape_a, shape_b) && !has_places(shape_a, shape_b);
   const double level = 1e-3 * std::abs(m.depth_max);  // depths of a flat face differ by noise
   const bool flat = mesh && count > 3 && flat_overlap(m.nhat_BA_W, buffer.points, count, level);
   if (count <= limits_.points_per_pair && !flat) {

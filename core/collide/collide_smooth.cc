@@ -1,5 +1,5 @@
-// A smooth shape against everything but meshes: one point a place, midway between the extremal points, and where the
-// surfaces fit each other those around it (fitting_points.h).
+// A smooth shape against everything but meshes (collide_mesh_smooth.h): one point a place, midway between the extremal
+// points, and where the surfaces fit each other those around it (fitting_points.h).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +7,7 @@
 #include "core/collide/collide_places.h"
 #include "core/collide/fitting_points.h"
 #include "core/collide/narrow_table.h"
+#include "core/collide/place_records.h"
 #include "core/shape/smooth_surface.h"
 
 namespace tactus {
@@ -32,28 +33,6 @@ bool apart(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
   if (witness.axis_A.isZero(0) || !convex(a) || !convex(b)) return false;
   if (a.kind == ShapeKind::half_space || b.kind == ShapeKind::half_space) return false;
   return gap_of_supports(a, X_WA, b, X_WB, X_WA.R * witness.axis_A) > reach;
-}
-
-// What a witness remembers of its extremal points, and back.
-void to_sides(const Witness& witness, ExtremalSide& a, ExtremalSide& b) noexcept {
-  a = {witness.point_a, witness.step_a, witness.last_step_a, Vec3::Zero(), witness.feature_a};
-  b = {witness.point_b, witness.step_b, witness.last_step_b, Vec3::Zero(), witness.feature_b};
-}
-
-void to_witness(const ExtremalSide& a, const ExtremalSide& b, const Vec3& axis_A, Witness& witness) noexcept {
-  witness = {axis_A, a.feature, b.feature, a.p_S, b.p_S, a.step_S, b.step_S, a.last_step_S, b.last_step_S};
-}
-
-void clear(ContactBuffer& out) noexcept {
-  out.count = 0;
-  out.nhat_BA_W.setZero();
-  out.all_on_bottom = true;
-  out.truncated = false;
-  out.gap_curve = 0;
-}
-
-bool touches(const ExtremalPair& pair, double reach) noexcept {
-  return pair.known() && !(pair.d > reach || (reach <= 0 && pair.d >= 0));
 }
 
 // The normal of a pair's only point as it is a little later, along its rate, and what turns there make of the gap
@@ -88,7 +67,7 @@ ExtremalPair collide_nearest(const Shape& a, const Frame& X_WA, const Shape& b, 
   out.witnesses.fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
   out.witnesses.unknown += pair.known() ? 0 : 1;
   to_witness(side_a, side_b, X_WA.R.transpose() * pair.nhat_BA_W, witness);
-  if (touches(pair, reach) && !is_buried(a, X_WA, b, X_WB, pair)) {
+  if (is_within(pair, reach) && !is_buried(a, X_WA, b, X_WB, pair)) {
     add_points(a, X_WA, b, X_WB, pair, reach, out);
   }
   return pair;
@@ -130,10 +109,6 @@ struct FoundPlaces {
   }
 };
 
-double reach_of(const PairRecord& record, double reach, double margin) noexcept {
-  return record.phase == ContactPhase::resting ? std::max(reach, margin) : reach;
-}
-
 // Each remembered place followed by itself; those that are gone, or have become one, are forgotten.
 void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
                    PairRecord* records, std::uint32_t place_count, FoundPlaces& found, PlaceContacts& out) noexcept {
@@ -145,8 +120,8 @@ void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
     to_sides(witness, side_a, side_b);
     look_ahead(side_a), look_ahead(side_b);
     const ExtremalPair pair = extremal_place(a, X_WA, b, X_WB, several, side_a, side_b);
-    const double within = reach_of(records[k], reach, margin);
-    const bool touching = touches(pair, within);
+    const double within = place_reach(records[k], reach, margin);
+    const bool touching = is_within(pair, within);
     bool stays = (touching || (several && on_level_curve(pair) && pair.d <= beside_level(a, b))) &&
                  !is_buried(a, X_WA, b, X_WB, pair) && !found.covers(pair.nhat_BA_W, out);
     for (std::uint32_t i = 0; i < found.count && stays; ++i) stays = !same_place(a, b, pair, found.pair[i]);
@@ -195,7 +170,7 @@ std::uint32_t take_record(const ExtremalPair& pair, PairRecord* records, std::ui
 
 void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
                            Witness& witness, ContactBuffer& out) noexcept {
-  clear(out);
+  clear_contacts(out);
   if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
   collide_nearest(a, X_WA, b, X_WB, reach, witness, out);
 }
@@ -207,7 +182,7 @@ bool several_places(const PairRecord* records, std::uint32_t place_count) noexce
 
 void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
                     PairRecord* records, std::uint32_t place_count, PlaceContacts& out) noexcept {
-  for (std::uint32_t k = 0; k < place_count; ++k) clear(out.place[k]);
+  for (std::uint32_t k = 0; k < place_count; ++k) clear_contacts(out.place[k]);
   out.dropped = 0;
   FoundPlaces found;
   // What touched is followed by itself: proofs that it is the nearest of all would seldom succeed (links of a chain).
@@ -220,7 +195,7 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
   }
   bool fallen_back = false;
   if (found.count == 0) {
-    const double within = reach_of(records[0], reach, margin);
+    const double within = place_reach(records[0], reach, margin);
     const ExtremalPair nearest = collide_nearest(a, X_WA, b, X_WB, within, records[0].witness, out.place[0]);
     for (std::uint32_t k = 1; k < place_count; ++k) records[k].witness = {};
     if (out.place[0].count == 0 || place_count == 1) return;
@@ -251,7 +226,7 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
     to_witness(others[i].a, others[i].b, X_WA.R.transpose() * pair.nhat_BA_W, records[k].witness);
     out.place[k].witnesses.add(false);
     if (level && on_level_curve(pair)) out.place[k].motion = nullptr;
-    if (touches(pair, std::max(reach, 0.0))) add_points(a, X_WA, b, X_WB, pair, reach, out.place[k]);
+    if (is_within(pair, std::max(reach, 0.0))) add_points(a, X_WA, b, X_WB, pair, reach, out.place[k]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/collide/extremal_places.h"
+#include "core/collide/mesh_places.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {
@@ -327,8 +328,13 @@ ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A,
                         const RigidMotion& B, bool one_of_several, ExtremalSide& side_a,
                         ExtremalSide& side_b) noexcept {
   ExtremalPair pair;
-  if (has_places(a, b)) pair = extremal_place(a, X_WA, b, X_WB, one_of_several, side_a, side_b);
-  if (!pair.known()) pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
+  if (is_mesh_smooth_pair(a, b)) {
+    pair = mesh_place(a, X_WA, b, X_WB, side_a, side_b);
+    if (!pair.known()) pair = held_mesh_place(a, X_WA, b, X_WB, side_a, side_b);
+  } else {
+    if (has_places(a, b)) pair = extremal_place(a, X_WA, b, X_WB, one_of_several, side_a, side_b);
+    if (!pair.known()) pair = extremal_points(a, X_WA, b, X_WB, side_a, side_b);
+  }
   ContactJet jet;
   jet.known = pair.known();
   if (!jet.known) return jet;

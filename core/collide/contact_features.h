@@ -51,9 +51,9 @@ ContactFeatures find_features(const Shape& a, const Frame& X_WA, const Shape& b,
 ContactJet contact_jet(const ContactFeatures& features, const Frame& X_WA, const RigidMotion& A, const Frame& X_WB,
                        const RigidMotion& B) noexcept;
 
-// The same of a smooth shape and another (extremal_points.h), from where the sides remember. Where the points' rates
-// are not defined (surfaces that fit each other: line and area contacts) the point of A is taken as part of it, and the
-// normal as part of B.
+// The same of a smooth shape and another (extremal_points.h) or a mesh (mesh_places.h), from where the sides remember.
+// Where the points' rates are not defined (surfaces that fit each other: line and area contacts) the point of A is
+// taken as part of it, and the normal as part of B.
 ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A, const Shape& b, const Frame& X_WB,
                         const RigidMotion& B, bool one_of_several, ExtremalSide& side_a, ExtremalSide& side_b) noexcept;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/collide/extremal_search.h"
+#include "core/collide/mesh_places.h"
 #include "core/collide/narrow_core.h"
 
 namespace tactus {
@@ -250,7 +251,7 @@ bool ExtremalSearch::is_alone(const Vec3& pa, const Vec3& pb, const Vec3& n, dou
 }
 
 bool has_places(const Shape& a, const Shape& b) noexcept {
-  if (a.kind == ShapeKind::mesh || b.kind == ShapeKind::mesh) return false;
+  if (a.kind == ShapeKind::mesh || b.kind == ShapeKind::mesh) return is_mesh_smooth_pair(a, b);
   const auto folded = [](const Shape& s) { return s.kind == ShapeKind::smooth && !s.smooth->convex(); };
   return folded(a) || folded(b);
 }

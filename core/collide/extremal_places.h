@@ -8,7 +8,8 @@
 
 namespace tactus {
 
-// May the two touch in several places? A smooth shape that is not convex, and another of any kind but mesh.
+// May the two touch in several places? A smooth shape that is not convex, and another of any kind; a smooth shape and a
+// mesh (mesh_places.h; not a bowl's).
 bool has_places(const Shape& a, const Shape& b) noexcept;
 
 struct ExtremalPlace {

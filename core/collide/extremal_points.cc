@@ -18,21 +18,6 @@ bool has_chart(const SmoothSurface& surface, std::int32_t chart) noexcept {
   return false;
 }
 
-// The remembered point, as far ahead as it is said to be. Anything that cannot be one is forgotten.
-ExtremalSide advanced(const Shape& shape, const ExtremalSide& side) noexcept {
-  ExtremalSide out = side;
-  out.p_S += side.ahead_S;
-  const bool surface = shape.kind == ShapeKind::smooth;
-  const double most = surface ? 4 * (shape.smooth->radius() + std::sqrt(shape.smooth->centre().squaredNorm())) : 1e150;
-  if (!(out.p_S.squaredNorm() < most * most) && !(surface && shape.smooth->parametric())) out.feature = -1;
-  if (!out.p_S.allFinite()) out.feature = -1;
-  if (surface && shape.smooth->parametric() &&
-      !(has_chart(*shape.smooth, out.feature) && out.p_S.squaredNorm() < 1e6)) {
-    out.feature = -1;
-  }
-  return out;
-}
-
 // Where it was before, and what it found now. steady: the same place, a little on.
 void remember_step(const ExtremalSide& before, bool steady, ExtremalSide& now) noexcept {
   now.ahead_S.setZero();
@@ -75,6 +60,20 @@ ExtremalPair find_in_order(const Shape& a, const Frame& X_WA, const Shape& b, co
 }
 
 }  // namespace
+
+ExtremalSide advanced(const Shape& shape, const ExtremalSide& side) noexcept {
+  ExtremalSide out = side;
+  out.p_S += side.ahead_S;
+  const bool surface = shape.kind == ShapeKind::smooth;
+  const double most = surface ? 4 * (shape.smooth->radius() + std::sqrt(shape.smooth->centre().squaredNorm())) : 1e150;
+  if (!(out.p_S.squaredNorm() < most * most) && !(surface && shape.smooth->parametric())) out.feature = -1;
+  if (!out.p_S.allFinite()) out.feature = -1;
+  if (surface && shape.smooth->parametric() &&
+      !(has_chart(*shape.smooth, out.feature) && out.p_S.squaredNorm() < 1e6)) {
+    out.feature = -1;
+  }
+  return out;
+}
 
 ExtremalPair pair_of(const ExtremalSearch& search, const ExtremalSolid& a, const Frame& X_WB) noexcept {
   const ExtremalRoot& root = search.root();

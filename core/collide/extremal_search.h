@@ -107,6 +107,8 @@ class ExtremalSearch {
 // the nearest seed.
 bool surface_holds(const SmoothSurface& surface, const Vec3& p) noexcept;
 
+// The remembered point, as far ahead as it is said to be. Anything that cannot be one is forgotten.
+ExtremalSide advanced(const Shape& shape, const ExtremalSide& side) noexcept;
 // What was found, in W.
 ExtremalPair pair_of(const ExtremalSearch& search, const ExtremalSolid& a, const Frame& X_WB) noexcept;
 // The search wants B smooth; A not convex only if B is not convex either, and a bowl only if B is one. True: a and b

@@ -18,7 +18,7 @@ constexpr double kLastStep = 1e-11;
 // Of a matrix' larger eigenvalue: a smaller one is none.
 constexpr double kSingular = 1e-11;
 // A valley: conditioning along it, that part of the one across it, and how steep it may be [rad].
-constexpr double kValley = 0.02, kValleyShare = 0.1, kLevel = 0.005;
+constexpr double kValley = 0.02, kValleyShare = 0.1, kLevelSlope = 0.005;
 
 bool solve2(double a, double b, double c, double d, const Pair2& y, Pair2& x) noexcept {
   const double det = a * d - b * c;
@@ -127,7 +127,7 @@ bool step_across(const Local& s, int dim_a, double scale, Pair2& x_a, Pair2& x_b
   // Of the normals' difference, or of the way to the point, what is along the curve.
   const Pair2 off = surface ? s.q : s.r;
   const double steep = m.left.x * off.y - m.left.y * off.x;
-  if (std::abs(steep) > kLevel * (surface ? 1.0 : std::abs(s.d))) return false;
+  if (std::abs(steep) > kLevelSlope * (surface ? 1.0 : std::abs(s.d))) return false;
   const double still = std::abs(m.left.x * off.x + m.left.y * off.y);
   residual = std::max({residual, std::abs(s.eta_a), std::abs(s.eta_b), surface ? scale * still : still});
   const Pair2 kc = times(ka, c);

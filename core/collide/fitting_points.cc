@@ -5,6 +5,8 @@
 
 #include "core/collide/extremal_feature.h"
 #include "core/collide/extremal_solid.h"
+#include "core/collide/mesh_solid.h"
+#include "core/shape/triangle_tree.h"
 
 namespace tactus {
 
@@ -141,6 +143,37 @@ bool on_hull(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, c
   return m_W.dot(highest_W - p_W) <= kOnHull * surface.radius();
 }
 
+// Where the surface crosses the mesh's edge next to p_W.
+bool at_edge(const SmoothSurface& surface, const Frame& X_WS, const MeshSolid& mesh, std::int32_t edge,
+             const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
+  ExtremalFeature line, on;
+  mesh.set(edge, p_W, line);
+  on.set_surface(surface, X_WS.R, X_WS.p);
+  if (surface.parametric()) {
+    on.place_towards(towards_W);
+  } else {
+    on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0});
+  }
+  ExtremalRoot root;
+  if (!solve_extremal(line, on, surface.radius(), kBorderSteps, root)) return false;
+  out_W = root.pb;
+  return mesh.spans(edge, root.pa) && root.n.dot(towards_W) > kStillFacing;
+}
+
+// Does p_W lie over the facet of triangle t? On the way from there, or by the mesh's nearest point where the facet has
+// gaps; else where the surface crosses the border.
+bool on_facet(const SmoothSurface& surface, const Frame& X_WS, const MeshSolid& mesh, std::uint32_t t, const Vec3& m_W,
+              Vec3& p_W) noexcept {
+  const TriangleMesh& M = mesh.mesh();
+  std::uint32_t last = t, k = 0;
+  const Vec3 p_M = mesh.to_own(p_W);
+  if (mesh.walk_facet(p_M, last, k)) return true;
+  const Vec3 foot_M = p_M - M.normals[t].dot(p_M - M.vertices[M.triangles[t][0]]) * M.normals[t];
+  const MeshClosest there = closest_on_mesh(M, foot_M);
+  if (std::abs(there.distance) <= 10 * mesh.near() && M.facet[there.triangle] == M.facet[t]) return true;
+  return at_edge(surface, X_WS, mesh, mesh.edge_number(last, k), m_W, p_W, p_W);
+}
+
 // Does the surface fit a plane at its place along a line or over an area?
 bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept {
   return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
@@ -172,6 +205,27 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
   if (!on_hull(surface, X_WS, smooth_a ? pair.pa_W : pair.pb_W, m_W)) return;
   out.nhat_BA_W = smooth_a ? Vec3(-m_W) : m_W;
   add_on_face(pair, surface, X_WS, solid, face, m_W, m_W.dot(smooth_a ? pair.pb_W : pair.pa_W), reach, out);
+}
+
+std::uint32_t add_fitting_points(const MeshSmoothPair& shapes, const ExtremalPair& pair, std::int32_t feature,
+                                 double reach, ContactBuffer& out) noexcept {
+  const SmoothSurface& surface = shapes.surface();
+  if (!fits_plane(shapes.turned ? pair.a : pair.b, surface)) return MeshSolid::kNoTriangle;
+  const MeshSolid mesh(*shapes.mesh.mesh, shapes.X_WM.R, shapes.X_WM.p, shapes.solid().near());
+  const Vec3 into_mesh_W = shapes.turned ? Vec3(-pair.nhat_BA_W) : pair.nhat_BA_W;
+  const std::uint32_t t = mesh.triangle_along(feature, -into_mesh_W, 1 - 0.5 * kFits * kFits);
+  if (t == MeshSolid::kNoTriangle) return t;
+  const Vec3 m_W = -mesh.normal(t);
+  if (!on_hull(surface, shapes.X_WS, shapes.turned ? pair.pa_W : pair.pb_W, m_W)) return MeshSolid::kNoTriangle;
+  out.nhat_BA_W = shapes.turned ? Vec3(-m_W) : m_W;
+  const double offset = m_W.dot(mesh.vertex(mesh.mesh().triangles[t][0]));
+  for (int i = 0; i < kAround; ++i) {
+    Vec3 p_W = point_around(pair, surface, shapes.X_WS, m_W, i);
+    if (!on_facet(surface, shapes.X_WS, mesh, t, m_W, p_W)) continue;
+    const double depth = m_W.dot(p_W) - offset;
+    if (depth > -reach) add_new(p_W, m_W, depth, surface.radius(), out);
+  }
+  return t;
 }
 
 }  // namespace tactus

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/collide/extremal_points.h"
+#include "core/collide/mesh_near.h"
 #include "core/collide/narrow_phase.h"
 
 namespace tactus {
@@ -12,5 +13,10 @@ namespace tactus {
 // one normal: with a face its own, which replaces that of `out`. At least one of the shapes is smooth.
 void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
                         double reach, ContactBuffer& out) noexcept;
+
+// The same of a mesh and a smooth surface, which touch at the mesh's feature `feature` (mesh_solid.h): points on the
+// facet there. Gives the triangle whose normal it is; MeshSolid::kNoTriangle: the surface fits none.
+std::uint32_t add_fitting_points(const MeshSmoothPair& shapes, const ExtremalPair& pair, std::int32_t feature,
+                                 double reach, ContactBuffer& out) noexcept;
 
 }  // namespace tactus

@@ -1,5 +1,6 @@
 #include "core/collide/swept_pair.h"
 
+#include "core/collide/mesh_places.h"
 #include "core/collide/narrow_phase.h"
 #include "core/collide/sweep.h"
 #include "core/shape/smooth_surface.h"
@@ -92,13 +93,14 @@ bool is_swept_pair(const Shape& a, const Shape& b) noexcept {
   const bool plane_a = a.kind == ShapeKind::half_space, plane_b = b.kind == ShapeKind::half_space;
   if (plane_a && plane_b) return false;
   if ((is_bowl(a) && (plane_b || is_bowl(b))) || (is_bowl(b) && plane_a)) return false;
-  return !(a.kind == ShapeKind::smooth && b.kind == ShapeKind::mesh) &&
-         !(a.kind == ShapeKind::mesh && b.kind == ShapeKind::smooth);
+  const bool mesh = a.kind == ShapeKind::mesh || b.kind == ShapeKind::mesh;
+  return !(mesh && (is_bowl(a) || is_bowl(b)));
 }
 
 SweptTouch first_touch(const SweptShape& a, const SweptShape& b, double slack, double deepest, double until) noexcept {
   const bool plane = b.shape.kind == ShapeKind::half_space;  // meets a hull where it is the surface's own
-  if (!plane && (is_folded(a.shape) || is_folded(b.shape))) return first_touch_folded(a, b, slack, deepest, until);
+  const bool folded = is_folded(a.shape) || is_folded(b.shape) || is_mesh_smooth_pair(a.shape, b.shape);
+  if (!plane && folded) return first_touch_folded(a, b, slack, deepest, until);
   Sweep sweep(a, b, until);
   const auto begin = [slack, deepest](Sweep& s, const Separation& d, const Vec3& /*last*/) noexcept {
     const Vec3 n_W = contact_axis(s.a.shape, s.X_WA, s.b.shape, s.X_WB, d);

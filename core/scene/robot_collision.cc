@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/collide/collide_mesh.h"
+#include "core/collide/collide_mesh_smooth.h"
 #include "core/collide/narrow_phase.h"
 #include "core/scene/robot_spec.h"
 
@@ -17,6 +18,7 @@ class OverlapTest {
   bool shapes(const Shape& a, const Frame& X_A, const Shape& b, const Frame& X_B) {
     const Aabb box_a = bounds(a, X_A), box_b = bounds(b, X_B);
     if ((box_a.lo.array() > box_b.hi.array()).any() || (box_b.lo.array() > box_a.hi.array()).any()) return false;
+    if (is_mesh_smooth_pair(a, b)) return places(a, X_A, b, X_B);
     if (is_mesh_pair(a, b)) return meshes(a, X_A, b, X_B);
     Witness witness;
     ContactBuffer out{points_.data(), kPoints};
@@ -43,6 +45,15 @@ class OverlapTest {
     MeshContacts out;
     collide_mesh(a, X_A, b, X_B, 0, records.data(), kMaxMeshPatches, *scratch_, out);
     return std::any_of(std::begin(out.patch), std::end(out.patch), [](const ContactBuffer& p) { return p.count > 0; });
+  }
+  bool places(const Shape& a, const Frame& X_A, const Shape& b, const Frame& X_B) {
+    std::vector<PairRecord> records(kMaxMeshPatches);
+    PlaceContacts out;
+    for (std::uint32_t k = 0; k < kMaxMeshPatches; ++k) {
+      out.place[k] = {points_.data() + std::size_t{k} * (kPoints / kMaxMeshPatches), kPoints / kMaxMeshPatches};
+    }
+    collide_mesh_smooth(a, X_A, b, X_B, 0, 0, records.data(), kMaxMeshPatches, out);
+    return std::any_of(std::begin(out.place), std::end(out.place), [](const ContactBuffer& p) { return p.count > 0; });
   }
 
   std::vector<ContactPoint> points_ = std::vector<ContactPoint>(kPoints);

@@ -241,7 +241,7 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
   if (builder.model->parameters.lcp_stepper == LcpStepper::exact && !builder.model->robots.empty())
     root.fail("lcp_stepper", "found \"exact\" in a scene with a robot, expected \"fixed\"");
   read_no_collision(root, builder);
-  refuse_meshes_at_smooth(builder, root);
+  refuse_meshes_at_bowls(builder, root);
   SceneRun run;
   std::uint64_t push_stream = 1u << 20;
   for (auto& table : root.tables("push"))

@@ -96,8 +96,8 @@ Surface read_surface(StrictTable& table, const SceneBuilder& builder, const Surf
 
 // The keys of a smooth kind (config/README.md): the shape and its surface.
 void read_smooth(StrictTable& table, SmoothKind kind, ShapeSpec& spec);
-// No model collides a triangle mesh with a smooth surface: scenes in which two could meet are refused.
-void refuse_meshes_at_smooth(const SceneBuilder& builder, const StrictTable& root);
+// No model collides a triangle mesh with the inside of a smooth surface: scenes in which two could meet are refused.
+void refuse_meshes_at_bowls(const SceneBuilder& builder, const StrictTable& root);
 // [[material]] and [[material_pair]].
 void read_materials(StrictTable& root, SceneBuilder& builder);
 // One [[body]]; or the [generate.body] of a grid, whose name and pose the generator gives.

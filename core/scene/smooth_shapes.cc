@@ -110,19 +110,20 @@ void read_smooth(StrictTable& table, SmoothKind kind, ShapeSpec& spec) {
   spec.shape = make_smooth(spec.smooth.get());
 }
 
-void refuse_meshes_at_smooth(const SceneBuilder& builder, const StrictTable& root) {
+void refuse_meshes_at_bowls(const SceneBuilder& builder, const StrictTable& root) {
   const Model& model = *builder.model;
   for (const ShapeInstance& mesh : model.shapes) {
     if (mesh.shape.kind != ShapeKind::mesh) continue;
     for (const ShapeInstance& smooth : model.shapes) {
-      if (smooth.shape.kind != ShapeKind::smooth || !may_meet(model, mesh, smooth)) continue;
+      if (smooth.shape.kind != ShapeKind::smooth || !smooth.shape.smooth->cavity()) continue;
+      if (!may_meet(model, mesh, smooth)) continue;
       const std::string &name = model.bodies[smooth.body].name, &other = model.bodies[mesh.body].name;
       const int line = std::max(builder.line_of(name), builder.line_of(other));
       throw InputError(root.file().name + (line > 0 ? ":" + std::to_string(line) : "") + ": body.shape: found a " +
-                       to_string(smooth.shape.smooth->kind()) + " of body \"" + name +
+                       to_string(smooth.shape.smooth->kind()) + " with cavity = true of body \"" + name +
                        "\" that could touch a mesh of body \"" + other +
-                       "\", expected groups and masks or no_collision that keep them apart: no model collides the two "
-                       "(a convex shape or a hull of the mesh does)");
+                       "\", expected groups and masks or no_collision that keep them apart: no model collides "
+                       "a mesh with the inside of a smooth surface (a convex shape or a hull of the mesh does)");
     }
   }
 }
