@@ -120,6 +120,7 @@ class MeshSmoothContacts {
       const std::uint32_t t = add_fitting_points(pair_, pair, on_mesh(place), std::max(reach, 0.0), buffer);
       if (t != MeshSolid::kNoTriangle && buffer.count > 1) facet = solid_.mesh().facet[t];
     }
+    lead_contact(pair, buffer);
     to_witness(place.a, place.b, X_WA_.R.transpose() * pair.nhat_BA_W, records_[k].witness);
     used_[k] = true;
     lost_[k] = false;

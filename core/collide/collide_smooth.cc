@@ -15,7 +15,6 @@ namespace tactus {
 namespace {
 
 constexpr double kOneNormal = 0.999;    // cosine
-constexpr double kMostLead = 0.1;       // turn of a normal [rad]
 constexpr std::ptrdiff_t kSeveral = 3;  // places
 
 double gap_of_supports(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
@@ -35,25 +34,13 @@ bool apart(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
   return gap_of_supports(a, X_WA, b, X_WB, X_WA.R * witness.axis_A) > reach;
 }
 
-// The normal of a pair's only point as it is a little later, along its rate, and what turns there make of the gap
-// (Appendices B to D). Surfaces that nearly fit have rates without bound.
-void lead(const ExtremalPair& pair, ContactBuffer& out) noexcept {
-  if (out.motion == nullptr || out.count != 1 || !pair.has_rates()) return;
-  const auto& [A, B, lead] = *out.motion;
-  const ExtremalRates rates = extremal_rates(pair, A, B);
-  const Vec3 turn = lead * rates.nhat_dot_W;
-  if (!(turn.squaredNorm() <= kMostLead * kMostLead)) return;
-  out.nhat_BA_W = (out.nhat_BA_W + turn).normalized();
-  out.gap_curve = extremal_second_rate(pair, rates, A, B).constant;
-}
-
 // The point of a pair's place, and where its surfaces fit each other those around it.
 void add_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
                 double reach, ContactBuffer& out) noexcept {
   out.nhat_BA_W = pair.nhat_BA_W;
   out.add(0.5 * (pair.pa_W + pair.pb_W), -pair.d);
   add_fitting_points(a, X_WA, b, X_WB, pair, std::max(reach, 0.0), out);
-  lead(pair, out);
+  lead_contact(pair, out);
 }
 
 // The pair's nearest place: its points, as collide_smooth_within() says.

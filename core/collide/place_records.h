@@ -1,4 +1,5 @@
-// What the records of a pair that may touch in several places keep of each (pair_memory.h).
+// What places of smooth shapes have in common, whatever they touch: what records keep of each (pair_memory.h), and what
+// becomes of a place as the bodies move on.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +32,20 @@ inline bool is_within(const ExtremalPair& pair, double reach) noexcept {
 // How far apart a place may be to be seen: those that touched last tick across the margin, too.
 inline double place_reach(const PairRecord& record, double reach, double margin) noexcept {
   return record.phase == ContactPhase::resting ? std::max(reach, margin) : reach;
+}
+
+inline constexpr double kMostLead = 0.1;  // turn of a normal [rad]
+
+// The normal of a place's only point as it is a little later, along its rate, and what turns there make of the gap
+// (Appendices B to D). Surfaces that nearly fit have rates without bound.
+inline void lead_contact(const ExtremalPair& pair, ContactBuffer& out) noexcept {
+  if (out.motion == nullptr || out.count != 1 || !pair.has_rates()) return;
+  const PairMotion& motion = *out.motion;
+  const ExtremalRates rates = extremal_rates(pair, motion.A, motion.B);
+  const Vec3 turn = motion.lead * rates.nhat_dot_W;
+  if (!(turn.squaredNorm() <= kMostLead * kMostLead)) return;
+  out.nhat_BA_W = (out.nhat_BA_W + turn).normalized();
+  out.gap_curve = extremal_second_rate(pair, rates, motion.A, motion.B).constant;
 }
 
 }  // namespace tactus
