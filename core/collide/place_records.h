@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/collide/extremal_points.h"
 #include "core/collide/pair_memory.h"
@@ -34,18 +35,24 @@ inline double place_reach(const PairRecord& record, double reach, double margin)
   return record.phase == ContactPhase::resting ? std::max(reach, margin) : reach;
 }
 
-inline constexpr double kMostLead = 0.1;  // turn of a normal [rad]
+// Turn of a normal [rad], and change of the gap's rate, of the bodies' speed: what may be foretold of them.
+inline constexpr double kMostLead = 0.1;
 
 // The normal of a place's only point as it is a little later, along its rate, and what turns there make of the gap
-// (Appendices B to D). Surfaces that nearly fit have rates without bound.
+// (Appendices B to D). Surfaces that nearly fit, and bodies that spin, have rates without bound: not theirs.
 inline void lead_contact(const ExtremalPair& pair, ContactBuffer& out) noexcept {
   if (out.motion == nullptr || out.count != 1 || !pair.has_rates()) return;
   const PairMotion& motion = *out.motion;
   const ExtremalRates rates = extremal_rates(pair, motion.A, motion.B);
   const Vec3 turn = motion.lead * rates.nhat_dot_W;
-  if (!(turn.squaredNorm() <= kMostLead * kMostLead)) return;
+  const double curve = extremal_second_rate(pair, rates, motion.A, motion.B).constant;
+  const auto fastest = [&](const RigidMotion& body) {
+    return body.v_W.norm() + body.w_W.norm() * (out.points[0].p_WC - body.c_W).norm();
+  };
+  const double speed = fastest(motion.A) + fastest(motion.B);
+  if (!(turn.squaredNorm() <= kMostLead * kMostLead && motion.lead * std::abs(curve) <= kMostLead * speed)) return;
   out.nhat_BA_W = (out.nhat_BA_W + turn).normalized();
-  out.gap_curve = extremal_second_rate(pair, rates, motion.A, motion.B).constant;
+  out.gap_curve = curve;
 }
 
 }  // namespace tactus
