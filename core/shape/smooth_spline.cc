@@ -129,13 +129,17 @@ Vec3 Spline::support(const Vec3& d_S) const noexcept {
   return climb(d_S, best.seed->where, patch(best.seed->where));
 }
 
-// From the given place instead of the cloud's best, if that is next to it: on the same hill.
+// From the given place, and from the cloud's best if that is on another hill: what is lower than the place by more than
+// lies between points of the cloud is not looked at.
 Vec3 Spline::support_near(const Vec3& d_S, const SurfacePoint& near) const noexcept {
-  Highest best{.seed = cloud_.data()};
-  look(d_S, std::sqrt(d_S.squaredNorm()), groups_[0], best);
   const PatchJet jet = patch(near);
-  if ((jet.S - best.seed->p_S).squaredNorm() <= spacing_ * spacing_) return climb(d_S, near, jet);
-  return climb(d_S, best.seed->where, patch(best.seed->where));
+  const double length = std::sqrt(d_S.squaredNorm());
+  Highest best{d_S.dot(jet.S) - length * spacing_ * spacing_ / radius(), nullptr};
+  look(d_S, length, groups_[0], best);
+  const Vec3 here = climb(d_S, near, jet);
+  if (best.seed == nullptr || (jet.S - best.seed->p_S).squaredNorm() <= spacing_ * spacing_) return here;
+  const Vec3 there = climb(d_S, best.seed->where, patch(best.seed->where));
+  return d_S.dot(there) > d_S.dot(here) ? there : here;
 }
 
 // Newton's method where d . S is concave, ascent elsewhere; a step that does not climb is halved, and one that would
