@@ -94,9 +94,9 @@ void ExtremalFeature::place_towards(const Vec3& n) noexcept {
   if (kind_ == Kind::patch) where_ = locate(*surface_, p_S_);
 }
 
-Vec3 ExtremalFeature::farthest(const Vec3& n) const noexcept {
-  const Vec3 d_S = to_S(n), p_S = kind_ == Kind::patch ? surface_->support_near(d_S, where_) : surface_->support(d_S);
-  return own_ ? p_S : Vec3(R_ * p_S + X_p_);
+Vec3 ExtremalFeature::farthest(const Vec3& n, const Vec3& p) const noexcept {
+  if (own_) return surface_->support_beyond(n, p);
+  return R_ * surface_->support_beyond(to_S(n), R_.transpose() * (p - X_p_)) + X_p_;
 }
 
 void ExtremalFeature::remember(ExtremalSide& side) const noexcept {

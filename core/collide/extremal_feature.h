@@ -35,8 +35,8 @@ class ExtremalFeature {
   // Surfaces: where the outward normal is n (work frame): by support, for surfaces with a form to project on.
   void place_towards(const Vec3& n) noexcept;
   void remember(ExtremalSide& side) const noexcept;
-  // Surfaces: the farthest point along n (work frame), likely to be where we are.
-  [[nodiscard]] Vec3 farthest(const Vec3& n) const noexcept;
+  // Surfaces: the farthest point along n (work frame), likely to be p, which is on it and where its normal is n.
+  [[nodiscard]] Vec3 farthest(const Vec3& n, const Vec3& p) const noexcept;
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] int dim() const noexcept { return kind_ <= Kind::side ? 2 : (kind_ == Kind::point ? 0 : 1); }

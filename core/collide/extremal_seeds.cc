@@ -217,8 +217,8 @@ bool ExtremalSearch::sure_folded() const noexcept {
   // A point of the hull with its normal is the farthest along that.
   const bool a_known = !a_.bounded() || (a_.surface() != nullptr && a_.surface()->on_hull(on_a_.seed()));
   const bool b_known = b_.on_hull(on_b_.seed());
-  const Vec3 low = a_known ? root_.pa : (a_.surface() != nullptr ? on_a_.farthest(-n) : a_.support(-n));
-  const Vec3 high = b_known ? root_.pb : on_b_.farthest(n);
+  const Vec3 low = a_known ? root_.pa : (a_.surface() != nullptr ? on_a_.farthest(-n, root_.pa) : a_.support(-n));
+  const Vec3 high = b_known ? root_.pb : on_b_.farthest(n, root_.pb);
   const double rounding = kHulls * scale_;
   if (n.dot(low - high) < root_.d - rounding &&
       !sure_beside(n.dot(root_.pa - low) <= rounding, n.dot(high - root_.pb) <= rounding))

@@ -82,8 +82,8 @@ class SmoothSurface {
 
   // Farthest point along d_S (need not be unit); of one that is not convex, of its hull. A cavity's: of the hollow.
   [[nodiscard]] virtual Vec3 support(const Vec3& d_S) const noexcept = 0;
-  // The same, told of a place that is likely to be it: quicker, and likely the same answer.
-  [[nodiscard]] virtual Vec3 support_near(const Vec3& d_S, const SurfacePoint& /*near*/) const noexcept {
+  // The same, told of a place of the surface where its normal is d_S, which is likely to be it: quicker.
+  [[nodiscard]] virtual Vec3 support_beyond(const Vec3& d_S, const Vec3& /*p_S*/) const noexcept {
     return support(d_S);
   }
   // Farthest point along d_S of something convex that holds the surface and is hardly larger: quick.

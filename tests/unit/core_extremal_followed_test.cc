@@ -189,6 +189,12 @@ TEST_CASE("extremal points, not convex: in a bowl that a body hardly fits in it 
     for (Vec3& x : control) x *= 0.85;
     return owned.add(make_spline(control, {nu, nv}, error));
   };
+  const auto ball = [&](std::size_t nx, std::size_t ny, std::size_t nz, double bumps, Random& rng) {
+    std::vector<Vec3> control = test::ball_control(static_cast<int>(nx), static_cast<int>(ny), static_cast<int>(nz));
+    for (Vec3& x : control) x = 1.2 * x + bumps * rng.in_cube(1);
+    return owned.add(make_spline(control, {nx, ny, nz}, error));
+  };
+  Random bumps(49);
   struct Body {
     Shape shape;
     double least;
@@ -196,6 +202,9 @@ TEST_CASE("extremal points, not convex: in a bowl that a body hardly fits in it 
   const std::vector<Body> bodies = {{torus(9, 6), 0.98},
                                     {torus(12, 10), 0.98},
                                     {torus(16, 10), 0.98},
+                                    {ball(5, 4, 6, 0, bumps), 0.95},
+                                    {ball(5, 4, 6, 0.01, bumps), 0.95},
+                                    {ball(7, 6, 6, 0.01, bumps), 0.85},
                                     {owned.add(make_superellipsoid({0.3, 0.3, 0.2}, 0.3, 0.3)), 0.95},
                                     {owned.add(make_superellipsoid({0.3, 0.28, 0.25}, 0.2, 0.6)), 0.95},
                                     {owned.add(make_superellipsoid({0.3, 0.2, 0.25}, 0.7, 0.8)), 0.95}};
