@@ -23,7 +23,6 @@ constexpr double kFit = 1e-6;
 // Conditioning from which the rates of such a surface's own place are followed instead of points around it.
 constexpr double kRolls = 1e-3;
 constexpr double kFitsAlong = 1e-4;  // conditioning below which surfaces fit along a curve
-constexpr double kAcross = 1e-5;     // what such ones may overlap by elsewhere on it [m]
 constexpr double kStay = 1e-6;       // touching contacts that open slower stay, and may carry force [m/s]
 constexpr double kStick = 1e-7;      // slip that is none [m/s]
 // The same where slip has just turned round: its direction turns faster the slower it is, and no step is short enough
@@ -424,9 +423,7 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
     return t;
   }
   check(tick, dt, state);
-  // All round a curve along which they fit they touch, and collision names some places of it: another one is no event.
-  const bool across = find_overlap(tick, state, overlap) && overlap.depth <= kAcross && along_a_curve(overlap.contact);
-  if (!across) ++report.unresolved;
+  ++report.unresolved;
   return dt;
 }
 
