@@ -71,7 +71,7 @@ bool MeshNear::look_towards(std::int32_t feature, const Vec3& start, const Vec3&
 bool MeshNear::foot(const Vec3& p, const SurfaceSeed& seed) noexcept {
   on_surface_.place(seed);
   on_mesh_.set_point(p);
-  return solve_extremal(on_mesh_, on_surface_, scale_, kFeatureSteps, root_);
+  return solve_extremal(on_mesh_, on_surface_, surface_.radius(), kFeatureSteps, root_);  // may be far for a small mesh
 }
 
 bool MeshNear::look_in_turn(std::int32_t edge, const Vec3& start, const SurfaceSeed& seed, double most) noexcept {

@@ -30,6 +30,8 @@ constexpr double kSmallTriangle = 0.15, kSmallFacing = 0.5;
 // dear.
 constexpr double kFineBox = 0.1;
 constexpr double kNearCone = 0.02, kNearConeGrowth = 4;
+// Of the least height of a convex hollow's middle over its seeds' planes: what is in it as a ball.
+constexpr double kInHollow = 0.7;
 constexpr double kFreed = 0.05;  // of the way: so far outside is freed, less is rounding where two are as deep
 constexpr std::uint32_t kCachedFacets = 32, kCachedFolded = 8;
 // Of the size: a root that far beyond a triangle may belong to it; the solver decides.
@@ -114,12 +116,14 @@ class MeshPlaceSearch {
     half_ = 0.5 * (own.hi - own.lo);
     for (Facet& facet : facets_) facet.facet = kNoIndexHere;
     const SmoothKind kind = surface_.kind();
+    if (surface_.cavity()) measure_hollow();
     dear_ = kind == SmoothKind::superellipsoid || kind == SmoothKind::revolution || kind == SmoothKind::spline;
   }
 
   void find() noexcept {
     const auto keep = [this](const Vec3& lo, const Vec3& hi) noexcept {
-      return out_.triangles < kMostNearTriangles && may_be_near(lo, hi);
+      if (out_.triangles >= kMostNearTriangles) return false;
+      return surface_.cavity() ? !deep_in_hollow(lo, hi) : may_be_near(lo, hi);
     };
     visit_boxes(mesh_.tree->triangles, keep, [this](std::uint32_t t) { visit(t); });
     if (out_.triangles >= kMostNearTriangles) ++out_.dropped;
@@ -167,6 +171,30 @@ class MeshPlaceSearch {
     return false;
   }
 
+  // A ball about the middle of a convex hollow that certainly lies in it.
+  void measure_hollow() noexcept {
+    ellipsoid_ = surface_.is_ellipsoid(hollow_);
+    hollow_ball_ = std::numeric_limits<double>::infinity();
+    for (const SurfaceSeed& seed : surface_.seeds())
+      hollow_ball_ = std::min(hollow_ball_, kInHollow * seed.n_S.dot(surface_.centre() - seed.p_S));
+  }
+  [[nodiscard]] bool in_hollow(const Vec3& p) const noexcept {
+    if (ellipsoid_) return hollow_.at(p) < 1;
+    if (surface_.has_implicit()) return surface_.implicit(p).F > 0;
+    return (p - surface_.centre()).squaredNorm() < hollow_ball_ * hollow_ball_;
+  }
+  // All of the box in the hollow, and farther than `reach` from the wall? A part s of a convex hollow about its middle
+  // is at least 1 - s of that ball away from the wall.
+  [[nodiscard]] bool deep_in_hollow(const Vec3& lo, const Vec3& hi) const noexcept {
+    const double part = 1 - reach_ / hollow_ball_;
+    if (!(part > 0)) return false;
+    for (int i = 0; i < 8; ++i) {
+      const Vec3 corner(i % 2 == 0 ? lo.x() : hi.x(), i / 2 % 2 == 0 ? lo.y() : hi.y(), i / 4 == 0 ? lo.z() : hi.z());
+      if (!in_hollow(surface_.centre() + (solid_.from_own(corner) - surface_.centre()) / part)) return false;
+    }
+    return true;
+  }
+
   const Vec3& farthest(std::uint32_t t) noexcept {
     const std::uint32_t facet = mesh_.facet[t];
     Facet& known = facets_[facet % kCachedFacets];
@@ -179,6 +207,7 @@ class MeshPlaceSearch {
 
   void visit(std::uint32_t t) noexcept {
     ++out_.triangles;
+    if (surface_.cavity()) return visit_corners(t);
     const double middle = height(t, surface_.centre());
     if (middle - surface_.radius() > reach_) return;  // all of it is farther away
     // All of the surface behind it: another face is nearer.
@@ -189,8 +218,11 @@ class MeshPlaceSearch {
     } else {
       visit_folded(t, behind);
     }
-    const TriangleMesh::Triangle& corners = mesh_.triangles[t];
-    for (const std::uint32_t v : corners) {
+    visit_corners(t);
+  }
+  // In a convex hollow nothing else touches the wall.
+  void visit_corners(std::uint32_t t) noexcept {
+    for (const std::uint32_t v : mesh_.triangles[t]) {
       if (mesh_.vertex_triangles[mesh_.corner_first[v]] == t && solid_.is_corner(v)) look_at_vertex(v);
     }
   }
@@ -337,6 +369,7 @@ class MeshPlaceSearch {
         if (m_M.dot(along) > slack * along.norm()) return;
       }
     }
+    if (surface_.parametric() && at_.foot(p, foot)) foot = at_.seed();
     if (at_.look(solid_.vertex_number(v), p, foot)) {
       add();
     } else if (surface_.convex() && !at_.solved() && gap > 0) {
@@ -390,7 +423,10 @@ class MeshPlaceSearch {
   double reach_;
   std::span<const ExtremalPair> known_;
   MeshPlaces& out_;
-  bool dear_ = false;      // its farthest points are
+  bool dear_ = false;     // its farthest points are
+  EllipsoidForm hollow_;  // of a cavity, where it is an ellipsoid
+  bool ellipsoid_ = false;
+  double hollow_ball_ = 0;
   Aabb box_;               // of the surface, in the mesh's frame
   Vec3 middle_, half_;     // of the surface's box in its own
   Plane planes_[kPlanes];  // that held boxes of the mesh away: the next one's neighbours, likely
@@ -425,7 +461,7 @@ bool is_mesh_smooth_pair(const Shape& a, const Shape& b) noexcept {
   const bool mesh_a = a.kind == ShapeKind::mesh, mesh_b = b.kind == ShapeKind::mesh;
   if (mesh_a == mesh_b) return false;
   const Shape& other = mesh_a ? b : a;
-  return other.kind == ShapeKind::smooth && !other.smooth->cavity();
+  return other.kind == ShapeKind::smooth && (!other.smooth->cavity() || other.smooth->hollow_is_convex());
 }
 
 ExtremalPair mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
@@ -471,6 +507,7 @@ ExtremalPair separate_deep(const Shape& a, const Frame& X_WA, const Shape& b, co
   const MeshSolid solid = pair.solid();
   const SmoothSurface& surface = pair.surface();
   const TriangleMesh& mesh = solid.mesh();
+  if (surface.cavity()) return {};  // its corners say all
   FieldSample deepest;
   const auto sample = [&](const Vec3& p) {
     const FieldSample there = sample_field(*mesh.field, mesh, solid.to_own(p));

@@ -9,7 +9,8 @@
 
 namespace tactus {
 
-// A mesh and a smooth shape that is no bowl, in either order.
+// A mesh and a smooth shape, in either order; of insides of surfaces (cavity) those of convex ones only, whose walls
+// only the mesh's corners touch.
 bool is_mesh_smooth_pair(const Shape& a, const Shape& b) noexcept;
 
 // The place near the remembered ones, followed from feature to feature of the mesh. A face that the surface fits holds

@@ -94,7 +94,7 @@ bool is_swept_pair(const Shape& a, const Shape& b) noexcept {
   if (plane_a && plane_b) return false;
   if ((is_bowl(a) && (plane_b || is_bowl(b))) || (is_bowl(b) && plane_a)) return false;
   const bool mesh = a.kind == ShapeKind::mesh || b.kind == ShapeKind::mesh;
-  return !(mesh && (is_bowl(a) || is_bowl(b)));
+  return !(mesh && (is_bowl(a) || is_bowl(b))) || is_mesh_smooth_pair(a, b);
 }
 
 SweptTouch first_touch(const SweptShape& a, const SweptShape& b, double slack, double deepest, double until) noexcept {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/collide/mesh_places.h"
 #include "core/scene/scene_builder.h"
 #include "core/shape/mesh_check.h"
 
@@ -116,14 +117,16 @@ void refuse_meshes_at_bowls(const SceneBuilder& builder, const StrictTable& root
     if (mesh.shape.kind != ShapeKind::mesh) continue;
     for (const ShapeInstance& smooth : model.shapes) {
       if (smooth.shape.kind != ShapeKind::smooth || !smooth.shape.smooth->cavity()) continue;
+      if (is_mesh_smooth_pair(mesh.shape, smooth.shape)) continue;
       if (!may_meet(model, mesh, smooth)) continue;
       const std::string &name = model.bodies[smooth.body].name, &other = model.bodies[mesh.body].name;
       const int line = std::max(builder.line_of(name), builder.line_of(other));
-      throw InputError(root.file().name + (line > 0 ? ":" + std::to_string(line) : "") + ": body.shape: found a " +
-                       to_string(smooth.shape.smooth->kind()) + " with cavity = true of body \"" + name +
-                       "\" that could touch a mesh of body \"" + other +
-                       "\", expected groups and masks or no_collision that keep them apart: no model collides "
-                       "a mesh with the inside of a smooth surface (a convex shape or a hull of the mesh does)");
+      throw InputError(
+          root.file().name + (line > 0 ? ":" + std::to_string(line) : "") + ": body.shape: found a " +
+          to_string(smooth.shape.smooth->kind()) + " with cavity = true of body \"" + name +
+          "\" that could touch a mesh of body \"" + other +
+          "\", expected groups and masks or no_collision that keep them apart: no model collides "
+          "a mesh with the inside of a surface that is not convex (a convex shape or a hull of the mesh does)");
     }
   }
 }

@@ -153,15 +153,17 @@ TEST_CASE("scene smooth: a tool sees an ellipsoid before it touches, at the exac
   CHECK(planes.planes().empty());
 }
 
-TEST_CASE("scene smooth: a mesh may meet a smooth shape, but not a bowl that it could touch") {
+TEST_CASE("scene smooth: a mesh may meet a smooth shape and a convex hollow, but no other that it could touch") {
   const std::string file = std::string(TACTUS_SOURCE_DIR) + "/config/meshes/bowl.obj";
   const std::string text = "[[body]]\nname = \"bowl\"\nmode = \"fixed\"\n[[body.shape]]\nkind = \"mesh\"\nfile = \"" +
                            file + "\"\nfield_tolerance_m = 0.01\n[[body]]\nname = \"ball\"\nmass_kg = 1\n";
   const std::string hollow = "inertia_kg_m2 = [1, 1, 1]\n";
   const std::string shape = "[[body.shape]]\nkind = \"ellipsoid\"\nradii_m = [0.1, 0.1, 0.2]\n";
   CHECK(complaint(text + shape) == "accepted");
-  const std::string cavity = text + hollow + shape + "cavity = true\n";
-  check_parts(complaint(cavity), {"f.toml:9", "ellipsoid", "cavity", "\"ball\"", "mesh", "\"bowl\"", "no_collision"});
+  CHECK(complaint(text + hollow + shape + "cavity = true\n") == "accepted");
+  const std::string ring = "[[body.shape]]\nkind = \"torus\"\nring_radius_m = 0.2\ntube_radius_m = 0.1\n";
+  const std::string cavity = text + hollow + ring + "cavity = true\n";
+  check_parts(complaint(cavity), {"f.toml:9", "torus", "cavity", "\"ball\"", "mesh", "\"bowl\"", "no_collision"});
   CHECK(complaint(cavity + "mask = 0\n") == "accepted");
   CHECK(complaint("no_collision = [[\"bowl\", \"ball\"]]\n" + cavity) == "accepted");
 }
