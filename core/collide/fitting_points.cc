@@ -6,6 +6,7 @@
 #include "core/collide/extremal_feature.h"
 #include "core/collide/extremal_solid.h"
 #include "core/collide/mesh_solid.h"
+#include "core/collide/touching_area.h"
 #include "core/shape/triangle_tree.h"
 
 namespace tactus {
@@ -179,12 +180,50 @@ bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept
   return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
 }
 
+// By how much more than at their place two surfaces may be apart and touch; 0: they are round there.
+double area_rise(const ExtremalPair& pair, double size) noexcept {
+  if (pair.status == ExtremalStatus::fallen_back) return 0;
+  const double left = 1 - pair.conditioning / kAreaEnds;
+  return left > 0 ? kTouchingRise * size * left * left : 0;
+}
+
+// A convex surface and a polyhedron, cylinder or half-space.
+void add_area_on_face(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
+                      double reach, ContactBuffer& out) noexcept {
+  const bool smooth_a = a.kind == ShapeKind::smooth;
+  const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
+  const ExtremalForm& form = smooth_a ? pair.a : pair.b;
+  if (form.dim != 2) return;
+  ExtremalPair flat = pair;
+  flat.conditioning = surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22);
+  const double rise = area_rise(flat, surface.radius());
+  if (rise == 0) return;
+  const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
+  const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
+  const std::int32_t face =
+      solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), 1 - 0.5 * kFits * kFits);
+  if (face < 0) return;
+  // Where its border or corner is the deepest, the face itself tells the normal.
+  const Vec3 outward_W = solid.face_normal_of(face);
+  out.nhat_BA_W = smooth_a ? outward_W : Vec3(-outward_W);
+  const AreaSide on_surface{&surface, &X_WS}, on_face{nullptr, nullptr, &solid, face};
+  add_area(smooth_a ? on_surface : on_face, smooth_a ? on_face : on_surface, pair, out.nhat_BA_W, out.points[0].p_WC,
+           pair.d, rise, reach, surface.radius(), out);
+}
+
 }  // namespace
 
 void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
                         double reach, ContactBuffer& out) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
   if (smooth_a && smooth_b) {
+    const AreaSide side_a{a.smooth, &X_WA}, side_b{b.smooth, &X_WB};
+    if (has_area(side_a) && has_area(side_b)) {
+      const double size = std::min(a.smooth->radius(), b.smooth->radius());
+      const double rise = area_rise(pair, size);
+      if (rise > 0) add_area(side_a, side_b, pair, pair.nhat_BA_W, out.points[0].p_WC, pair.d, rise, reach, size, out);
+      return;
+    }
     if (pair.conditioning > kFits || pair.status == ExtremalStatus::fallen_back) return;
     if (a.smooth->cavity() || b.smooth->cavity()) return;  // their normals differ by what they bend
     const Vec3& n = pair.nhat_BA_W;
@@ -194,6 +233,9 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
     return;
   }
   const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
+  if (surface.convex() && !surface.cavity() && surface.has_implicit()) {
+    return add_area_on_face(a, X_WA, b, X_WB, pair, reach, out);
+  }
   if (surface.cavity() || !fits_plane(smooth_a ? pair.a : pair.b, surface)) return;
   const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
   const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
