@@ -21,7 +21,7 @@ constexpr int kHeightSteps = 12, kRadiusSteps = 16, kBorderHalvings = 12;
 constexpr double kFirstRadius = 0.05;   // of the size
 constexpr double kHeightDone = 1e-13;   // of the size: a step of Newton's method that is the last
 constexpr double kGrazing = 0.3;        // cosine of normal and line where a surface turns away
-constexpr double kRadiusShare = 0.02;   // of the rise: how exactly a ring is found
+constexpr double kRadiusShare = 1e-6;   // of the rise: how exactly a ring is found
 constexpr double kAllowedShare = 1.05;  // of the rise: what still touches
 constexpr double kLeastArea = 1e-6;     // of the size: rings that are narrower are none
 constexpr double kEven = 1e-3;          // difference of the curvatures, of the size, that gives the rings no direction
@@ -108,6 +108,13 @@ void slowest(const ExtremalPair& pair, Vec3& u, Vec3& v, double size) noexcept {
   v = (x * pair.t2_W - y * pair.t1_W) / length;
 }
 
+// The area's middle: on flat places the lowest one runs from side to side at the least tilt.
+Vec3 middle(const Gap& gap, const Vec3& u, const Vec3& v, const Vec3& p_WC, double rise) noexcept {
+  const double along = 0.5 * (gap.radius(u, rise) - gap.radius(-u, rise));
+  const double across = 0.5 * (gap.radius(v, rise) - gap.radius(-v, rise));
+  return p_WC + along * u + across * v;
+}
+
 }  // namespace
 
 bool has_area(const AreaSide& side) noexcept {
@@ -120,7 +127,10 @@ void add_area(const AreaSide& a, const AreaSide& b, const ExtremalPair& pair, co
   Vec3 u, v;
   slowest(pair, u, v, size);
   u = (u - u.dot(nhat_BA_W) * nhat_BA_W).normalized(), v = nhat_BA_W.cross(u);
-  const Gap gap(a, b, nhat_BA_W, p_WC, d, size);
+  const Vec3 middle_W = middle(Gap(a, b, nhat_BA_W, p_WC, d, size), u, v, p_WC, rise);
+  const Gap gap(a, b, nhat_BA_W, middle_W, d, size);
+  const Gap::At here = gap.at(u, 0);
+  if (here.known && gap.rise(here) <= kAllowedShare * rise) out.points[0].p_WC = gap.point(u, 0, here);
   const double allowed = kAllowedShare * rise;
   const auto ring = [&](const double (&ways)[kAreaPoints][2], double risen) {
     for (const auto& way : ways) {
