@@ -180,24 +180,11 @@ bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept
   return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
 }
 
-// By how much more than at their place two surfaces may be apart and touch; 0: they are round there.
-double area_rise(const ExtremalPair& pair, double size) noexcept {
-  if (pair.status == ExtremalStatus::fallen_back) return 0;
-  const double left = 1 - pair.conditioning / kAreaEnds;
-  return left > 0 ? kTouchingRise * size * left * left : 0;
-}
-
 // A convex surface and a polyhedron, cylinder or half-space.
 void add_area_on_face(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
                       double reach, ContactBuffer& out) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth;
   const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
-  const ExtremalForm& form = smooth_a ? pair.a : pair.b;
-  if (form.dim != 2) return;
-  ExtremalPair flat = pair;
-  flat.conditioning = surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22);
-  const double rise = area_rise(flat, surface.radius());
-  if (rise == 0) return;
   const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
   const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
   const std::int32_t face =
@@ -207,8 +194,7 @@ void add_area_on_face(const Shape& a, const Frame& X_WA, const Shape& b, const F
   const Vec3 outward_W = solid.face_normal_of(face);
   out.nhat_BA_W = smooth_a ? outward_W : Vec3(-outward_W);
   const AreaSide on_surface{&surface, &X_WS}, on_face{nullptr, nullptr, &solid, face};
-  add_area(smooth_a ? on_surface : on_face, smooth_a ? on_face : on_surface, pair, out.nhat_BA_W, out.points[0].p_WC,
-           pair.d, rise, reach, surface.radius(), out);
+  add_area({smooth_a ? on_surface : on_face, smooth_a ? on_face : on_surface, surface.radius(), reach}, pair, out);
 }
 
 }  // namespace
@@ -217,12 +203,9 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
                         double reach, ContactBuffer& out) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
   if (smooth_a && smooth_b) {
-    const AreaSide side_a{a.smooth, &X_WA}, side_b{b.smooth, &X_WB};
-    if (has_area(side_a) && has_area(side_b)) {
+    if (has_area(*a.smooth) && has_area(*b.smooth)) {
       const double size = std::min(a.smooth->radius(), b.smooth->radius());
-      const double rise = area_rise(pair, size);
-      if (rise > 0) add_area(side_a, side_b, pair, pair.nhat_BA_W, out.points[0].p_WC, pair.d, rise, reach, size, out);
-      return;
+      return add_area({{a.smooth, &X_WA}, {b.smooth, &X_WB}, size, reach}, pair, out);
     }
     if (pair.conditioning > kFits || pair.status == ExtremalStatus::fallen_back) return;
     if (a.smooth->cavity() || b.smooth->cavity()) return;  // their normals differ by what they bend
@@ -233,9 +216,7 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
     return;
   }
   const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
-  if (surface.convex() && !surface.cavity() && surface.has_implicit()) {
-    return add_area_on_face(a, X_WA, b, X_WB, pair, reach, out);
-  }
+  if (has_area(surface)) return add_area_on_face(a, X_WA, b, X_WB, pair, reach, out);
   if (surface.cavity() || !fits_plane(smooth_a ? pair.a : pair.b, surface)) return;
   const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
   const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
@@ -247,6 +228,13 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
   if (!on_hull(surface, X_WS, smooth_a ? pair.pa_W : pair.pb_W, m_W)) return;
   out.nhat_BA_W = smooth_a ? Vec3(-m_W) : m_W;
   add_on_face(pair, surface, X_WS, solid, face, m_W, m_W.dot(smooth_a ? pair.pb_W : pair.pa_W), reach, out);
+}
+
+bool touch_over_area(const Shape& a, const Shape& b) noexcept {
+  const auto smooth = [](const Shape& s) { return s.kind == ShapeKind::smooth; };
+  if (a.kind == ShapeKind::mesh || b.kind == ShapeKind::mesh || !(smooth(a) || smooth(b))) return false;
+  const auto can = [&](const Shape& s) { return !smooth(s) || has_area(*s.smooth); };
+  return can(a) && can(b);
 }
 
 std::uint32_t add_fitting_points(const MeshSmoothPair& shapes, const ExtremalPair& pair, std::int32_t feature,

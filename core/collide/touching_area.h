@@ -1,5 +1,6 @@
-// Where two convex surfaces are as good as one plane around the place at which they touch: the area over which they are
-// nearer to each other than a little more than there.
+// The area over which two convex surfaces touch where they nearly fit: flat poles on each other or on a face, sides of
+// slight curvature. By itself the place at which they are nearest says that they touch at a point, over which the upper
+// body rocks for ever, the faster the flatter the place is.
 #pragma once
 
 #include "core/collide/extremal_points.h"
@@ -8,27 +9,34 @@
 
 namespace tactus {
 
-// Of the smaller one's size: surfaces that are farther apart by no more than this touch as well as where they are
-// nearest. Finer than anything is made.
+// Of the smaller one's size: where surfaces are farther apart by no more than this than at their place they touch as
+// well. Finer than what real ones are rough and give way.
 inline constexpr double kTouchingRise = 5e-6;
-// Conditioning from which on that counts for nothing, and rises to the above as it goes to zero: what is round rolls.
-inline constexpr double kAreaEnds = 0.3;
+// Curvature of the gap, times the size, up to which that counts along a way, and from which on it counts for nothing:
+// what is round rolls.
+inline constexpr double kFlat = 0.1, kAreaEnds = 0.5;
 
-// What the area lies between: two surfaces, or one and a face of a solid, whose outward normal is along that of B or
-// against that of A.
+// What is on one side of it: a surface, or else a face of a solid.
 struct AreaSide {
   const SmoothSurface* surface = nullptr;
   const Frame* X_WS = nullptr;
-  const ExtremalSolid* solid = nullptr;  // else
+  const ExtremalSolid* solid = nullptr;
   std::int32_t face = -1;
 };
 
-// May the points be found along lines? Surfaces that are convex and have F.
-bool has_area(const AreaSide& side) noexcept;
+struct AreaPair {
+  AreaSide a, b;
+  double size = 0;   // of the smaller surface
+  double reach = 0;  // [m]
+};
 
-// Adds to `out`, whose normal is nhat_BA_W, points on the border of that area, which touch as well as the place at
-// p_WC, and others where the gap is `reach`, each with its depth. d: the gap at p_WC; rise: the area's.
-void add_area(const AreaSide& a, const AreaSide& b, const ExtremalPair& pair, const Vec3& nhat_BA_W, const Vec3& p_WC,
-              double d, double rise, double reach, double size, ContactBuffer& out) noexcept;
+// May it be found along lines? Of surfaces that are convex and have F.
+bool has_area(const SmoothSurface& surface) noexcept;
+
+// `out` holds the pair's place alone, and the contact's normal. If the surfaces nearly fit there, the area's middle
+// takes its stead, and points on the area's border are added, six at most, all as deep as the place; and up to eight
+// where the gap is a part of the reach, each with its own depth. All with the one normal. About 10 us; where the pair
+// is round, nothing.
+void add_area(const AreaPair& sides, const ExtremalPair& pair, ContactBuffer& out) noexcept;
 
 }  // namespace tactus

@@ -7,6 +7,7 @@
 #include "core/collide/collide_places.h"
 #include "core/collide/extremal_places.h"
 #include "core/collide/feature_jet.h"
+#include "core/collide/fitting_points.h"
 #include "core/contact/body_response.h"
 
 namespace tactus {
@@ -67,6 +68,11 @@ bool same_place(const FollowedContact& c, const FollowedContact& other) noexcept
 
 bool is_smooth(const Shape& a, const Shape& b) noexcept {
   return a.kind == ShapeKind::smooth || b.kind == ShapeKind::smooth;
+}
+
+// Points of an area over which convex surfaces touch, all as near as the place that they lie around.
+bool is_area(const Model& model, const Manifold& m) noexcept {
+  return m.count > 1 && touch_over_area(model.shapes[m.shape_a].shape, model.shapes[m.shape_b].shape);
 }
 
 // Where collision found the extremal points at this state.
@@ -139,6 +145,7 @@ bool ExactStepper::rolls(const Tick& tick, std::uint32_t manifold, const PairRec
   const std::span<const ShapeInstance> shapes = tick.model.shapes;
   const bool smooth_a = shapes[m.shape_a].shape.kind == ShapeKind::smooth;
   if (m.count == 1 || smooth_a == (shapes[m.shape_b].shape.kind == ShapeKind::smooth)) return false;
+  if (is_area(tick.model, m)) return false;  // which resists being rolled over
   follow(tick, manifold, m.first, record, out);
   begin_at(record.witness, out);
   out.smooth = true;
@@ -160,8 +167,9 @@ void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
       *c = place;
       continue;
     }
+    const double touch = is_area(tick.model, m) ? kFit : kTouch;
     for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
-      if (tick.contacts.points[k].depth < -kTouch) continue;
+      if (tick.contacts.points[k].depth < -touch) continue;
       FollowedContact* c = forces_.add();
       if (c == nullptr) return;
       follow(tick, i, k, state.pairs[m.pair], *c);
@@ -354,6 +362,10 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
       if (depth <= out.depth || (depth <= kTouch && !known.opened)) continue;
       FollowedContact c;
       follow(tick, i, k, state.pairs[m.pair], c);
+      if (!fit && is_area(tick.model, m)) {  // its own place is what touches first
+        begin_at(state.pairs[m.pair].witness, c);
+        c.smooth = true;
+      }
       if (depth <= kTouch ? !touches_again(c) : depth <= kFit && along_a_curve(c)) continue;
       out = {c, depth, known.depth};
       found = true;
