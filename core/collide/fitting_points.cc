@@ -15,6 +15,7 @@ namespace {
 
 // Conditioning below which a contact is a line or an area: about the tilt of a torus on a plane [rad].
 constexpr double kFits = 0.02;
+constexpr double kFacing = 1 - 0.5 * kFits * kFits;  // cosine
 // By how much the directions of the points around it are tilted [rad], and how many there are.
 constexpr double kTilt = 0.05;
 constexpr int kAround = 8;
@@ -185,16 +186,35 @@ void add_area_on_face(const Shape& a, const Frame& X_WA, const Shape& b, const F
                       double reach, ContactBuffer& out) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth;
   const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
+  const ExtremalForm &form = smooth_a ? pair.a : pair.b, &other = smooth_a ? pair.b : pair.a;
+  if (other.dim != 2 && !fits_plane(form, surface)) return;
   const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
   const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
-  const std::int32_t face =
-      solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), 1 - 0.5 * kFits * kFits);
+  const std::int32_t face = solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), kFacing);
   if (face < 0) return;
   // Where its border or corner is the deepest, the face itself tells the normal.
   const Vec3 outward_W = solid.face_normal_of(face);
   out.nhat_BA_W = smooth_a ? outward_W : Vec3(-outward_W);
   const AreaSide on_surface{&surface, &X_WS}, on_face{nullptr, nullptr, &solid, face};
   add_area({smooth_a ? on_surface : on_face, smooth_a ? on_face : on_surface, surface.radius(), reach}, pair, out);
+}
+
+// A convex surface and a mesh.
+std::uint32_t add_area_on_facet(const MeshSmoothPair& shapes, const ExtremalPair& pair, std::int32_t feature,
+                                double reach, ContactBuffer& out) noexcept {
+  const SmoothSurface& surface = shapes.surface();
+  const ExtremalForm &form = shapes.turned ? pair.a : pair.b, &other = shapes.turned ? pair.b : pair.a;
+  if (other.dim != 2 && !fits_plane(form, surface)) return MeshSolid::kNoTriangle;
+  const MeshSolid mesh(*shapes.mesh.mesh, shapes.X_WM.R, shapes.X_WM.p, shapes.solid().near());
+  const Vec3 out_of_mesh_W = shapes.turned ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W);
+  const std::uint32_t t = mesh.triangle_along(feature, out_of_mesh_W, kFacing);
+  if (t == MeshSolid::kNoTriangle) return t;
+  out.nhat_BA_W = shapes.turned ? mesh.normal(t) : Vec3(-mesh.normal(t));
+  AreaSide on_surface{&surface, &shapes.X_WS}, on_facet;
+  on_facet.mesh = &mesh, on_facet.triangle = t;
+  add_area({shapes.turned ? on_surface : on_facet, shapes.turned ? on_facet : on_surface, surface.radius(), reach},
+           pair, out);
+  return t;
 }
 
 }  // namespace
@@ -220,8 +240,7 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
   if (surface.cavity() || !fits_plane(smooth_a ? pair.a : pair.b, surface)) return;
   const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
   const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
-  const std::int32_t face =
-      solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), 1 - 0.5 * kFits * kFits);
+  const std::int32_t face = solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), kFacing);
   if (face < 0) return;
   // Where its border or corner is the deepest, the face itself tells the normal.
   const Vec3 m_W = -solid.face_normal_of(face);
@@ -232,18 +251,18 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
 
 bool touch_over_area(const Shape& a, const Shape& b) noexcept {
   const auto smooth = [](const Shape& s) { return s.kind == ShapeKind::smooth; };
-  if (a.kind == ShapeKind::mesh || b.kind == ShapeKind::mesh || !(smooth(a) || smooth(b))) return false;
   const auto can = [&](const Shape& s) { return !smooth(s) || has_area(*s.smooth); };
-  return can(a) && can(b);
+  return (smooth(a) || smooth(b)) && can(a) && can(b);
 }
 
 std::uint32_t add_fitting_points(const MeshSmoothPair& shapes, const ExtremalPair& pair, std::int32_t feature,
                                  double reach, ContactBuffer& out) noexcept {
   const SmoothSurface& surface = shapes.surface();
+  if (has_area(surface)) return add_area_on_facet(shapes, pair, feature, reach, out);
   if (!fits_plane(shapes.turned ? pair.a : pair.b, surface)) return MeshSolid::kNoTriangle;
   const MeshSolid mesh(*shapes.mesh.mesh, shapes.X_WM.R, shapes.X_WM.p, shapes.solid().near());
   const Vec3 into_mesh_W = shapes.turned ? Vec3(-pair.nhat_BA_W) : pair.nhat_BA_W;
-  const std::uint32_t t = mesh.triangle_along(feature, -into_mesh_W, 1 - 0.5 * kFits * kFits);
+  const std::uint32_t t = mesh.triangle_along(feature, -into_mesh_W, kFacing);
   if (t == MeshSolid::kNoTriangle) return t;
   const Vec3 m_W = -mesh.normal(t);
   if (!on_hull(surface, shapes.X_WS, shapes.turned ? pair.pa_W : pair.pb_W, m_W)) return MeshSolid::kNoTriangle;

@@ -79,14 +79,22 @@ AreaHeight AreaGap::height(const AreaSide& side, double up, const Vec3& u, doubl
   return {};
 }
 
+// Within the face? Of a mesh: on the way over its facet from the place.
+bool on_side(const AreaSide& side, const Vec3& p) noexcept {
+  if (side.surface != nullptr) return true;
+  if (side.solid != nullptr) return side.solid->within_face(side.face, p);
+  std::uint32_t t = side.triangle, k = 0;
+  return side.mesh->walk_facet(side.mesh->to_own(p), t, k);
+}
+
 // How far it is along u to the face's border, at most the size.
 double AreaGap::border(const Vec3& u) const noexcept {
   const AreaSide& side = sides_.a.surface == nullptr ? sides_.a : sides_.b;
   double low = 0, high = sides_.size;
-  if (side.surface != nullptr || side.solid->within_face(side.face, p_ + high * u)) return high;
+  if (on_side(side, p_ + high * u)) return high;
   for (int i = 0; i < kBorderSteps; ++i) {
     const double middle = 0.5 * (low + high);
-    (side.solid->within_face(side.face, p_ + middle * u) ? low : high) = middle;
+    (on_side(side, p_ + middle * u) ? low : high) = middle;
   }
   return low;
 }

@@ -5,6 +5,7 @@
 
 #include "core/collide/extremal_points.h"
 #include "core/collide/extremal_solid.h"
+#include "core/collide/mesh_solid.h"
 #include "core/collide/narrow_phase.h"
 
 namespace tactus {
@@ -16,12 +17,14 @@ inline constexpr double kTouchingRise = 5e-6;
 // what is round rolls.
 inline constexpr double kFlat = 0.1, kAreaEnds = 0.5;
 
-// What is on one side of it: a surface, or else a face of a solid.
+// What is on one side of it: a surface, a face of a solid, or the facet of a mesh's triangle.
 struct AreaSide {
   const SmoothSurface* surface = nullptr;
   const Frame* X_WS = nullptr;
   const ExtremalSolid* solid = nullptr;
   std::int32_t face = -1;
+  const MeshSolid* mesh = nullptr;
+  std::uint32_t triangle = MeshSolid::kNoTriangle;
 };
 
 struct AreaPair {

@@ -34,6 +34,7 @@ constexpr double kStickAtLast = 1e-4;     // and in a step of many pieces, where
 constexpr double kTimeTolerance = 1e-11;  // of events [s]
 constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
 constexpr double kMostDrift = 1e-6;       // of contacts in a piece; with more it is made shorter [m] ...
+constexpr double kMostRolledIn = 5e-8;    // the same of what an area of contact overlaps by [m]
 constexpr double kMostCuts = 64;          // ... to this part of a step
 constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
@@ -138,20 +139,20 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
 }
 
 // Where a surface nearly fits a face, collision gives the points around the place, too. The place by itself is exact
-// while its rates are known well enough: what rolls over a flat pole.
+// while its rates are known well enough: what rolls over a flat pole. Of an area it is one of the points.
 bool ExactStepper::rolls(const Tick& tick, std::uint32_t manifold, const PairRecord& record,
                          FollowedContact& out) const noexcept {
   const Manifold& m = tick.contacts.manifolds[manifold];
   const std::span<const ShapeInstance> shapes = tick.model.shapes;
-  const bool smooth_a = shapes[m.shape_a].shape.kind == ShapeKind::smooth;
-  if (m.count == 1 || smooth_a == (shapes[m.shape_b].shape.kind == ShapeKind::smooth)) return false;
-  if (is_area(tick.model, m)) return false;  // which resists being rolled over
+  const bool area = is_area(tick.model, m), smooth_a = shapes[m.shape_a].shape.kind == ShapeKind::smooth;
+  if (m.count == 1) return false;
+  if (!area && smooth_a == (shapes[m.shape_b].shape.kind == ShapeKind::smooth)) return false;
   follow(tick, manifold, m.first, record, out);
   begin_at(record.witness, out);
   out.smooth = true;
   FollowedContact there = out;
   forces_.find_jet(there, tick.kinematics.X_WS, forces_.motions());
-  return there.jet.known && there.jet.conditioning >= kRolls && there.jet.d <= kTouch;
+  return there.jet.known && there.jet.conditioning >= kRolls && there.jet.d <= (area ? kFit : kTouch);
 }
 
 // All contacts that touch, at the state that the finder saw.
@@ -161,18 +162,18 @@ void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
     const Manifold& m = tick.contacts.manifolds[i];
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     FollowedContact place;
-    if (rolls(tick, i, state.pairs[m.pair], place)) {
+    const bool area = is_area(tick.model, m), rolling = rolls(tick, i, state.pairs[m.pair], place);
+    const double touch = area ? kFit : kTouch;
+    for (std::uint32_t k = m.first; k < m.first + (rolling && !area ? 1 : m.count); ++k) {
+      const bool at_place = rolling && k == m.first;
+      if (!at_place && tick.contacts.points[k].depth < -touch) continue;
       FollowedContact* c = forces_.add();
       if (c == nullptr) return;
-      *c = place;
-      continue;
-    }
-    const double touch = is_area(tick.model, m) ? kFit : kTouch;
-    for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
-      if (tick.contacts.points[k].depth < -touch) continue;
-      FollowedContact* c = forces_.add();
-      if (c == nullptr) return;
-      follow(tick, i, k, state.pairs[m.pair], *c);
+      if (at_place) {
+        *c = place;
+      } else {
+        follow(tick, i, k, state.pairs[m.pair], *c);
+      }
     }
   }
   forces_.look(state.q.data(), state.v.data());
@@ -269,15 +270,29 @@ double ExactStepper::drift(double dt) noexcept {
   return worst;
 }
 
+// By how much areas of contact overlap more than when the piece began: bodies roll from the points that stand for them
+// onto what lies between.
+double ExactStepper::rolled_in(const Tick& tick) noexcept {
+  double worst = 0;
+  for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    if (m.depth_max <= worst || !is_area(tick.model, m) || !fits(tick.model, m)) continue;
+    worst = std::max(worst, m.depth_max - known_depth(tick.model, m).depth);
+  }
+  return worst;
+}
+
 // The part of `left` that a trial can follow its contacts through: where a body rolls over a place that is nearly flat,
 // the point of contact runs over it within a small part of a step, with a force to match.
 double ExactStepper::followed(const Tick& tick, double left, State& state) noexcept {
   const double least = std::min(left, tick.h / kMostCuts);
   double dt = left;
-  check(tick, dt, state);
-  while (drift_ > kMostDrift && dt > least) {
-    dt = std::max(least, dt * std::clamp(0.8 * std::sqrt(std::sqrt(kMostDrift / drift_)), 0.1, 0.7));
+  const auto drifted = [&] {
     check(tick, dt, state);
+    return std::max(drift_, kMostDrift / kMostRolledIn * rolled_in(tick));
+  };
+  for (double drift = drifted(); drift > kMostDrift && dt > least; drift = drifted()) {
+    dt = std::max(least, dt * std::clamp(0.8 * std::sqrt(std::sqrt(kMostDrift / drift)), 0.1, 0.7));
   }
   return dt;
 }
@@ -362,10 +377,8 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
       if (depth <= out.depth || (depth <= kTouch && !known.opened)) continue;
       FollowedContact c;
       follow(tick, i, k, state.pairs[m.pair], c);
-      if (!fit && is_area(tick.model, m)) {  // its own place is what touches first
-        begin_at(state.pairs[m.pair].witness, c);
-        c.smooth = true;
-      }
+      FollowedContact place;  // of an area, what touches first
+      if (!fit && is_area(tick.model, m) && rolls(tick, i, state.pairs[m.pair], place)) c = place;
       if (depth <= kTouch ? !touches_again(c) : depth <= kFit && along_a_curve(c)) continue;
       out = {c, depth, known.depth};
       found = true;
@@ -437,7 +450,12 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
   }
   check(tick, dt, state);
   // All round a curve along which they fit they touch, and collision names some places of it: another one is no event.
-  const bool across = find_overlap(tick, state, overlap) && overlap.depth <= kAcross && along_a_curve(overlap.contact);
+  // Nor is what a body has rolled onto within the shortest piece.
+  const bool over = find_overlap(tick, state, overlap);
+  const FollowedContact& c = overlap.contact;
+  const bool area =
+      over && c.fits && touch_over_area(tick.model.shapes[c.shape_a].shape, tick.model.shapes[c.shape_b].shape);
+  const bool across = over && ((overlap.depth <= kAcross && along_a_curve(c)) || (area && overlap.depth <= kFit));
   if (!across) ++report.unresolved;
   return dt;
 }
