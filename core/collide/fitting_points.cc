@@ -6,6 +6,7 @@
 #include "core/collide/extremal_feature.h"
 #include "core/collide/extremal_solid.h"
 #include "core/collide/mesh_solid.h"
+#include "core/collide/touching_area.h"
 #include "core/shape/triangle_tree.h"
 
 namespace tactus {
@@ -14,6 +15,7 @@ namespace {
 
 // Conditioning below which a contact is a line or an area: about the tilt of a torus on a plane [rad].
 constexpr double kFits = 0.02;
+constexpr double kFacing = 1 - 0.5 * kFits * kFits;  // cosine
 // By how much the directions of the points around it are tilted [rad], and how many there are.
 constexpr double kTilt = 0.05;
 constexpr int kAround = 8;
@@ -179,12 +181,52 @@ bool fits_plane(const ExtremalForm& form, const SmoothSurface& surface) noexcept
   return form.dim == 2 && surface.radius() * least_singular(form.h11, form.h12, form.h12, form.h22) <= kFits;
 }
 
+// A convex surface and a polyhedron, cylinder or half-space.
+void add_area_on_face(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
+                      double reach, ContactBuffer& out) noexcept {
+  const bool smooth_a = a.kind == ShapeKind::smooth;
+  const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
+  const ExtremalForm &form = smooth_a ? pair.a : pair.b, &other = smooth_a ? pair.b : pair.a;
+  if (other.dim != 2 && !fits_plane(form, surface)) return;
+  const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
+  const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
+  const std::int32_t face = solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), kFacing);
+  if (face < 0) return;
+  // Where its border or corner is the deepest, the face itself tells the normal.
+  const Vec3 outward_W = solid.face_normal_of(face);
+  out.nhat_BA_W = smooth_a ? outward_W : Vec3(-outward_W);
+  const AreaSide on_surface{&surface, &X_WS}, on_face{nullptr, nullptr, &solid, face};
+  add_area({smooth_a ? on_surface : on_face, smooth_a ? on_face : on_surface, surface.radius(), reach}, pair, out);
+}
+
+// A convex surface and a mesh.
+std::uint32_t add_area_on_facet(const MeshSmoothPair& shapes, const ExtremalPair& pair, std::int32_t feature,
+                                double reach, ContactBuffer& out) noexcept {
+  const SmoothSurface& surface = shapes.surface();
+  const ExtremalForm &form = shapes.turned ? pair.a : pair.b, &other = shapes.turned ? pair.b : pair.a;
+  if (other.dim != 2 && !fits_plane(form, surface)) return MeshSolid::kNoTriangle;
+  const MeshSolid mesh(*shapes.mesh.mesh, shapes.X_WM.R, shapes.X_WM.p, shapes.solid().near());
+  const Vec3 out_of_mesh_W = shapes.turned ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W);
+  const std::uint32_t t = mesh.triangle_along(feature, out_of_mesh_W, kFacing);
+  if (t == MeshSolid::kNoTriangle) return t;
+  out.nhat_BA_W = shapes.turned ? mesh.normal(t) : Vec3(-mesh.normal(t));
+  AreaSide on_surface{&surface, &shapes.X_WS}, on_facet;
+  on_facet.mesh = &mesh, on_facet.triangle = t;
+  add_area({shapes.turned ? on_surface : on_facet, shapes.turned ? on_facet : on_surface, surface.radius(), reach},
+           pair, out);
+  return t;
+}
+
 }  // namespace
 
 void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
                         double reach, ContactBuffer& out) noexcept {
   const bool smooth_a = a.kind == ShapeKind::smooth, smooth_b = b.kind == ShapeKind::smooth;
   if (smooth_a && smooth_b) {
+    if (has_area(*a.smooth) && has_area(*b.smooth)) {
+      const double size = std::min(a.smooth->radius(), b.smooth->radius());
+      return add_area({{a.smooth, &X_WA}, {b.smooth, &X_WB}, size, reach}, pair, out);
+    }
     if (pair.conditioning > kFits || pair.status == ExtremalStatus::fallen_back) return;
     if (a.smooth->cavity() || b.smooth->cavity()) return;  // their normals differ by what they bend
     const Vec3& n = pair.nhat_BA_W;
@@ -194,11 +236,11 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
     return;
   }
   const SmoothSurface& surface = *(smooth_a ? a : b).smooth;
+  if (has_area(surface)) return add_area_on_face(a, X_WA, b, X_WB, pair, reach, out);
   if (surface.cavity() || !fits_plane(smooth_a ? pair.a : pair.b, surface)) return;
   const Frame &X_WF = smooth_a ? X_WB : X_WA, &X_WS = smooth_a ? X_WA : X_WB;
   const ExtremalSolid solid(smooth_a ? b : a, X_WF.R, X_WF.p);
-  const std::int32_t face =
-      solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), 1 - 0.5 * kFits * kFits);
+  const std::int32_t face = solid.face_along(smooth_a ? pair.nhat_BA_W : Vec3(-pair.nhat_BA_W), kFacing);
   if (face < 0) return;
   // Where its border or corner is the deepest, the face itself tells the normal.
   const Vec3 m_W = -solid.face_normal_of(face);
@@ -207,13 +249,20 @@ void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const
   add_on_face(pair, surface, X_WS, solid, face, m_W, m_W.dot(smooth_a ? pair.pb_W : pair.pa_W), reach, out);
 }
 
+bool touch_over_area(const Shape& a, const Shape& b) noexcept {
+  const auto smooth = [](const Shape& s) { return s.kind == ShapeKind::smooth; };
+  const auto can = [&](const Shape& s) { return !smooth(s) || has_area(*s.smooth); };
+  return (smooth(a) || smooth(b)) && can(a) && can(b);
+}
+
 std::uint32_t add_fitting_points(const MeshSmoothPair& shapes, const ExtremalPair& pair, std::int32_t feature,
                                  double reach, ContactBuffer& out) noexcept {
   const SmoothSurface& surface = shapes.surface();
+  if (has_area(surface)) return add_area_on_facet(shapes, pair, feature, reach, out);
   if (!fits_plane(shapes.turned ? pair.a : pair.b, surface)) return MeshSolid::kNoTriangle;
   const MeshSolid mesh(*shapes.mesh.mesh, shapes.X_WM.R, shapes.X_WM.p, shapes.solid().near());
   const Vec3 into_mesh_W = shapes.turned ? Vec3(-pair.nhat_BA_W) : pair.nhat_BA_W;
-  const std::uint32_t t = mesh.triangle_along(feature, -into_mesh_W, 1 - 0.5 * kFits * kFits);
+  const std::uint32_t t = mesh.triangle_along(feature, -into_mesh_W, kFacing);
   if (t == MeshSolid::kNoTriangle) return t;
   const Vec3 m_W = -mesh.normal(t);
   if (!on_hull(surface, shapes.X_WS, shapes.turned ? pair.pa_W : pair.pb_W, m_W)) return MeshSolid::kNoTriangle;

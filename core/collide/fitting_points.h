@@ -1,5 +1,6 @@
 // Contacts along a line or over an area: where two surfaces fit each other (a torus that lies, a superellipsoid's flat
-// pole on a face or on another one), one point would wander over the contact from tick to tick.
+// pole on a face or on another one), one point would wander over the contact from tick to tick. Convex ones by
+// touching_area.h; the others where normals are a little tilted.
 #pragma once
 
 #include "core/collide/extremal_points.h"
@@ -13,6 +14,8 @@ namespace tactus {
 // one normal: with a face its own, which replaces that of `out`. At least one of the shapes is smooth.
 void add_fitting_points(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& pair,
                         double reach, ContactBuffer& out) noexcept;
+// Are several points of the two those of an area? All of it is then as near as the pair.
+bool touch_over_area(const Shape& a, const Shape& b) noexcept;
 
 // The same of a mesh and a smooth surface, which touch at the mesh's feature `feature` (mesh_solid.h): points on the
 // facet there. Gives the triangle whose normal it is; MeshSolid::kNoTriangle: the surface fits none.

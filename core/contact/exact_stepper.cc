@@ -7,6 +7,7 @@
 #include "core/collide/collide_places.h"
 #include "core/collide/extremal_places.h"
 #include "core/collide/feature_jet.h"
+#include "core/collide/fitting_points.h"
 #include "core/contact/body_response.h"
 
 namespace tactus {
@@ -32,6 +33,7 @@ constexpr double kStickAtLast = 1e-4;     // and in a step of many pieces, where
 constexpr double kTimeTolerance = 1e-11;  // of events [s]
 constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
 constexpr double kMostDrift = 1e-6;       // of contacts in a piece; with more it is made shorter [m] ...
+constexpr double kMostRolledIn = 5e-8;    // the same of what an area of contact overlaps by [m]
 constexpr double kMostCuts = 64;          // ... to this part of a step
 constexpr int kMostRoots = 60;
 constexpr int kBisections = 40;
@@ -66,6 +68,11 @@ bool same_place(const FollowedContact& c, const FollowedContact& other) noexcept
 
 bool is_smooth(const Shape& a, const Shape& b) noexcept {
   return a.kind == ShapeKind::smooth || b.kind == ShapeKind::smooth;
+}
+
+// Points of an area over which convex surfaces touch, all as near as the place that they lie around.
+bool is_area(const Model& model, const Manifold& m) noexcept {
+  return m.count > 1 && touch_over_area(model.shapes[m.shape_a].shape, model.shapes[m.shape_b].shape);
 }
 
 // Where collision found the extremal points at this state.
@@ -131,19 +138,20 @@ void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_
 }
 
 // Where a surface nearly fits a face, collision gives the points around the place, too. The place by itself is exact
-// while its rates are known well enough: what rolls over a flat pole.
+// while its rates are known well enough: what rolls over a flat pole. Of an area it is one of the points.
 bool ExactStepper::rolls(const Tick& tick, std::uint32_t manifold, const PairRecord& record,
                          FollowedContact& out) const noexcept {
   const Manifold& m = tick.contacts.manifolds[manifold];
   const std::span<const ShapeInstance> shapes = tick.model.shapes;
-  const bool smooth_a = shapes[m.shape_a].shape.kind == ShapeKind::smooth;
-  if (m.count == 1 || smooth_a == (shapes[m.shape_b].shape.kind == ShapeKind::smooth)) return false;
+  const bool area = is_area(tick.model, m), smooth_a = shapes[m.shape_a].shape.kind == ShapeKind::smooth;
+  if (m.count == 1) return false;
+  if (!area && smooth_a == (shapes[m.shape_b].shape.kind == ShapeKind::smooth)) return false;
   follow(tick, manifold, m.first, record, out);
   begin_at(record.witness, out);
   out.smooth = true;
   FollowedContact there = out;
   forces_.find_jet(there, tick.kinematics.X_WS, forces_.motions());
-  return there.jet.known && there.jet.conditioning >= kRolls && there.jet.d <= kTouch;
+  return there.jet.known && there.jet.conditioning >= kRolls && there.jet.d <= (area ? kFit : kTouch);
 }
 
 // All contacts that touch, at the state that the finder saw.
@@ -153,17 +161,18 @@ void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
     const Manifold& m = tick.contacts.manifolds[i];
     if (!moves(tick.kinematics.bodies[m.body_a]) && !moves(tick.kinematics.bodies[m.body_b])) continue;
     FollowedContact place;
-    if (rolls(tick, i, state.pairs[m.pair], place)) {
+    const bool area = is_area(tick.model, m), rolling = rolls(tick, i, state.pairs[m.pair], place);
+    const double touch = area ? kFit : kTouch;
+    for (std::uint32_t k = m.first; k < m.first + (rolling && !area ? 1 : m.count); ++k) {
+      const bool at_place = rolling && k == m.first;
+      if (!at_place && tick.contacts.points[k].depth < -touch) continue;
       FollowedContact* c = forces_.add();
       if (c == nullptr) return;
-      *c = place;
-      continue;
-    }
-    for (std::uint32_t k = m.first; k < m.first + m.count; ++k) {
-      if (tick.contacts.points[k].depth < -kTouch) continue;
-      FollowedContact* c = forces_.add();
-      if (c == nullptr) return;
-      follow(tick, i, k, state.pairs[m.pair], *c);
+      if (at_place) {
+        *c = place;
+      } else {
+        follow(tick, i, k, state.pairs[m.pair], *c);
+      }
     }
   }
   forces_.look(state.q.data(), state.v.data());
@@ -260,15 +269,29 @@ double ExactStepper::drift(double dt) noexcept {
   return worst;
 }
 
+// By how much areas of contact overlap more than when the piece began: bodies roll from the points that stand for them
+// onto what lies between.
+double ExactStepper::rolled_in(const Tick& tick) noexcept {
+  double worst = 0;
+  for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
+    const Manifold& m = tick.contacts.manifolds[i];
+    if (m.depth_max <= worst || !is_area(tick.model, m) || !fits(tick.model, m)) continue;
+    worst = std::max(worst, m.depth_max - known_depth(tick.model, m).depth);
+  }
+  return worst;
+}
+
 // The part of `left` that a trial can follow its contacts through: where a body rolls over a place that is nearly flat,
 // the point of contact runs over it within a small part of a step, with a force to match.
 double ExactStepper::followed(const Tick& tick, double left, State& state) noexcept {
   const double least = std::min(left, tick.h / kMostCuts);
   double dt = left;
-  check(tick, dt, state);
-  while (drift_ > kMostDrift && dt > least) {
-    dt = std::max(least, dt * std::clamp(0.8 * std::sqrt(std::sqrt(kMostDrift / drift_)), 0.1, 0.7));
+  const auto drifted = [&] {
     check(tick, dt, state);
+    return std::max(drift_, kMostDrift / kMostRolledIn * rolled_in(tick));
+  };
+  for (double drift = drifted(); drift > kMostDrift && dt > least; drift = drifted()) {
+    dt = std::max(least, dt * std::clamp(0.8 * std::sqrt(std::sqrt(kMostDrift / drift)), 0.1, 0.7));
   }
   return dt;
 }
@@ -353,6 +376,8 @@ bool ExactStepper::find_overlap(const Tick& tick, const State& state, Overlap& o
       if (depth <= out.depth || (depth <= kTouch && !known.opened)) continue;
       FollowedContact c;
       follow(tick, i, k, state.pairs[m.pair], c);
+      FollowedContact place;  // of an area, what touches first
+      if (!fit && is_area(tick.model, m) && rolls(tick, i, state.pairs[m.pair], place)) c = place;
       if (depth <= kTouch ? !touches_again(c) : depth <= kFit && along_a_curve(c)) continue;
       out = {c, depth, known.depth};
       found = true;
@@ -423,7 +448,11 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
     return t;
   }
   check(tick, dt, state);
-  ++report.unresolved;
+  // What a body has rolled onto within the shortest piece is less than what counts as touching over an area.
+  const bool rolled = find_overlap(tick, state, overlap) && overlap.depth <= kFit && overlap.contact.fits &&
+                      touch_over_area(tick.model.shapes[overlap.contact.shape_a].shape,
+                                      tick.model.shapes[overlap.contact.shape_b].shape);
+  if (!rolled) ++report.unresolved;
   return dt;
 }
 

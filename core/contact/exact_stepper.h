@@ -49,6 +49,7 @@ class ExactStepper {
   void integrate(const Tick& tick, double dt, State& state) noexcept;
   void check(const Tick& tick, double dt, State& state) noexcept;
   [[nodiscard]] double drift(double dt) noexcept;
+  [[nodiscard]] double rolled_in(const Tick& tick) noexcept;
   double followed(const Tick& tick, double left, State& state) noexcept;
   [[nodiscard]] Known known_depth(const Model& model, const Manifold& m) noexcept;
   void follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
