@@ -25,6 +25,7 @@ from tactus.messages import StatePacket, VerdictCode  # noqa: E402
 
 START_S = 20
 SAFETY_NET_S = 120  # a server ends by itself when even the fixture was killed
+STALLED = 0.05  # share of a device's cycles that a busy machine misses and no force is let through; quiet ones miss 0.002 to 0.02
 
 SCENE = """title = "Live test: a block and a ball on the floor, far from each other"
 step_s = 0.001

@@ -6,12 +6,11 @@ import subprocess
 
 import pytest
 import tactus
-from conftest import REPOSITORY, SCENE, eventually, require_program
+from conftest import REPOSITORY, SCENE, STALLED, eventually, require_program
 from test_haptic_wire import LOST, Odd, attach, force
 
 REFUSED = "no time-domain passivity"
 ENGAGED, RAMP_OUT, SLOW = 1, 4, 1024
-STALLED = 0.05  # share of cycles; quiet machines miss 0.002 to 0.02
 ARM = (REPOSITORY / "config" / "scenes" / "arm7.toml").read_text().replace("../robots", str(REPOSITORY / "config" / "robots"))
 DUST = '\n[[body]]\nname = "dust"\nposition_m = [0, 50, 100]\nmass_kg = 1e-303\ninertia_kg_m2 = [1, 1, 1]\nforce_limit_n = 1e9\n' \
        '[[body.shape]]\nkind = "box"\nsize_m = [0.1, 0.2, 0.4]\n'  # fmt: skip

@@ -1,12 +1,13 @@
 """The viewer in a headless Chromium against a running tactusd: what is shown is what is, and what the user does happens."""
 import math
 import pathlib
+import re
 import subprocess
 
 import pytest
 import tactus
 from browser import Page, open_pages
-from conftest import REPOSITORY, eventually, require_program
+from conftest import REPOSITORY, STALLED, eventually, require_program
 
 SCENE = """title = "A red ball and a blue block"
 step_s = 0.001
@@ -223,14 +224,24 @@ def test_two_viewers_and_a_commander_share(page, browser, server):
 
 def test_a_haptic_device_is_drawn_plotted_and_said_in_words(page, server):
     program = require_program("tactus-haptic")
-    device = subprocess.Popen([program, "--port", str(server.port), "--tool", "ball", "--watchdog", "0.2", "--seconds", "25", "--depth", "0.01"])
+    device = subprocess.Popen([program, "--port", str(server.port), "--tool", "ball", "--watchdog", "0.2", "--seconds", "25", "--depth", "0.01"], stdout=subprocess.PIPE, text=True)
+    felt = False
     try:
         page.wait("s.devices === 1")
         assert page.do("wait", script="/^ball \\(local\\): hand .* engaged/.test(document.getElementById('devices').textContent)")
         assert page.do("wait", script="[...document.querySelectorAll('[data-plot=device], [data-plot=ledger], [data-plot=device-link]')].filter((p) => !p.hidden).length === 3")
         force = "Number(/hand ([0-9.]+) N/.exec(document.getElementById('devices').textContent)?.[1])"
-        assert page.do("wait", script=f"{force} > 0.5")
+        try:
+            felt = page.do("wait", script=f"{force} > 0.5")
+        except AssertionError as late:
+            print(late)
     finally:
         device.terminate()
-        device.wait(timeout=30)
+        said = device.communicate(timeout=30)[0]
+    if not felt:
+        counts = re.search(r"([0-9]+) cycles, ([0-9]+) missed", said)
+        assert counts, said
+        cycles, missed = (int(count) for count in counts.groups())
+        assert missed > STALLED * cycles, said
+        pytest.skip(f"this machine missed {missed} of a device's {cycles} cycles: none of its forces is let through")
     page.wait("s.devices === 0")
