@@ -37,7 +37,7 @@ struct AreaPair {
 bool has_area(const SmoothSurface& surface) noexcept;
 
 // `out` holds the pair's place alone, and the contact's normal. If the surfaces nearly fit there, the area's middle
-// takes its stead, and points on the area's border are added, six at most, all as deep as the place; and up to eight
+// takes its stead, and points on the area's border are added, four at most, all as deep as the place; and up to eight
 // where the gap is a part of the reach, each with its own depth. All with the one normal. About 10 us; where the pair
 // is round, nothing.
 void add_area(const AreaPair& sides, const ExtremalPair& pair, ContactBuffer& out) noexcept;

@@ -92,7 +92,9 @@ TEST_CASE("fit: flat poles on each other come to rest with their centres apart, 
   for (const test::Stepping stepping : test::kAllSteppings) {
     if (stepping.kind == ContactModelKind::deepest) continue;
     for (const double exponent : {0.3, 0.5, 0.7}) {
-      comes_to_rest({.exponent = exponent, .fixed = true}, stepping);
+      // Under forces that yield a round one's rocking falls to a sixth in a second.
+      const bool slow = exponent == 0.7 && stepping.kind == ContactModelKind::penalty;
+      comes_to_rest({.exponent = exponent, .seconds = slow ? 9.0 : 5.0, .fixed = true}, stepping);
     }
   }
 }
