@@ -39,7 +39,7 @@ class MeshSmoothContacts {
       to_sides(witness, place.a, place.b);
       place.pair = mesh_place(a_, X_WA_, b_, X_WB_, place.a, place.b);
       const double within = place_reach(records_[k], reach, margin);
-      bool stays = is_within(place.pair, within) && !covered(place);
+      bool stays = is_within(place.pair, within) && !is_buried(a_, X_WA_, b_, X_WB_, place.pair) && !covered(place);
       for (std::uint32_t i = 0; i < count_ && stays; ++i) stays = !same_mesh_place(a_, b_, place.pair, pairs_[i]);
       if (stays) {
         out_.place[k].witnesses.add(true);
@@ -53,6 +53,7 @@ class MeshSmoothContacts {
   void add_new(double reach) noexcept {
     MeshPlaces found;
     find_mesh_places(a_, X_WA_, b_, X_WB_, std::max(reach, 0.0), {pairs_, count_}, found);
+    if (found.count > 0 && is_buried(a_, X_WA_, b_, X_WB_, found.place[0].pair)) found = {};
     out_.dropped += found.dropped;
     near_ = found.triangles > 0;
     bool other_way[MeshPlaces::kMost] = {};

@@ -121,6 +121,7 @@ class MeshPlaceSearch {
   }
 
   void find() noexcept {
+    if (surface_.cavity() && beyond_wall()) return;
     const auto keep = [this](const Vec3& lo, const Vec3& hi) noexcept {
       if (out_.triangles >= kMostNearTriangles) return false;
       return surface_.cavity() ? !deep_in_hollow(lo, hi) : may_be_near(lo, hi);
@@ -177,6 +178,12 @@ class MeshPlaceSearch {
     hollow_ball_ = std::numeric_limits<double>::infinity();
     for (const SurfaceSeed& seed : surface_.seeds())
       hollow_ball_ = std::min(hollow_ball_, kInHollow * seed.n_S.dot(surface_.centre() - seed.p_S));
+  }
+  // All of the mesh beyond the wall, seen from the middle?
+  [[nodiscard]] bool beyond_wall() const noexcept {
+    const Vec3 n = solid_.centre() - surface_.centre();
+    const double reach = solid_.turned_to_own(n).cwiseAbs().dot(0.5 * (mesh_.hi - mesh_.lo));
+    return n.dot(solid_.centre() - surface_.support(n)) > reach;
   }
   [[nodiscard]] bool in_hollow(const Vec3& p) const noexcept {
     if (ellipsoid_) return hollow_.at(p) < 1;

@@ -158,6 +158,28 @@ TEST_CASE("mesh in a hollow: a box of triangles comes to rest in a bowl where a 
   }
 }
 
+TEST_CASE("mesh in a hollow: what lies in the wall as a whole is not met") {
+  const Hollows hollows;
+  const test::MeshPtr mesh = test::finish_mesh(test::box_mesh({0.1, 0.08, 0.05}, 3, 2, 2));
+  for (const auto& surface : hollows.all) {
+    CAPTURE(std::string(to_string(surface->kind())));
+    const Shape wall = make_smooth(surface.get());
+    for (const Vec3& way : {Vec3(1, 1, 1), Vec3(0, 0, -1), Vec3(2, -1, 0.5)}) {
+      const Vec3 n = way.normalized();
+      for (const double beyond : {0.14, 0.3}) {  // of its middle: just beyond, and far
+        test::Scene scene(0.3);
+        scene.set_gravity(Vec3::Zero());
+        test::add_fixed(scene, wall);
+        const Vec3 p = surface->support(n) + beyond * n;
+        const BodyIndex body = scene.add(make_mesh(mesh.get()), 1, {test::turned(Vec3(1, 2, 3), 1), p});
+        World world = scene.world();
+        CHECK(world.step().contacts == 0);
+        CHECK(world.state().v_WBcm(body).norm() == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("mesh in a hollow: what is continuous is not shot through the wall, and without the option it is") {
   const Hollows hollows;
   const test::MeshPtr mesh = test::finish_mesh(test::box_mesh({0.01, 0.008, 0.005}, 2, 2, 2));
