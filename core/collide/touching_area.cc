@@ -122,9 +122,10 @@ double AreaGap::radius(const Vec3& u, double rise, double start) const noexcept 
 // The gap's second derivative in the tangent plane. u: where it is least, or t1 where it is the same along all ways.
 struct AreaBend {
   Vec3 u, v;
-  double uu = 0, uv = 0, vv = 0, least = 0;
+  double uu = 0, uv = 0, vv = 0, least = 0, ends;
 
-  explicit AreaBend(const ExtremalPair& pair, double size) noexcept : u(pair.t1_W), v(pair.t2_W) {
+  AreaBend(const ExtremalPair& pair, double size, double area_ends) noexcept
+      : u(pair.t1_W), v(pair.t2_W), ends(area_ends) {
     const auto add = [&](const ExtremalForm& form, double sign) {
       if (form.dim == 2) uu += sign * form.h11, uv += sign * form.h12, vv += sign * form.h22;
     };
@@ -140,7 +141,7 @@ struct AreaBend {
   // By how much the gap may rise along a way and still be none.
   [[nodiscard]] double rise(const double (&way)[2], double size) const noexcept {
     const double along = way[0] * way[0] * uu + 2 * way[0] * way[1] * uv + way[1] * way[1] * vv;
-    const double left = std::clamp((kAreaEnds - size * along) / (kAreaEnds - kFlat), 0.0, 1.0);
+    const double left = std::clamp((ends - size * along) / (ends - kFlat), 0.0, 1.0);
     return kTouchingRise * size * left * left;
   }
 };
@@ -168,8 +169,8 @@ bool has_area(const SmoothSurface& surface) noexcept {
 
 void add_area(const AreaPair& sides, const ExtremalPair& pair, ContactBuffer& out) noexcept {
   const double size = sides.size, d = pair.d;
-  AreaBend bend(pair, size);
-  if (!(bend.least * size < kAreaEnds) || pair.status == ExtremalStatus::fallen_back) return;
+  AreaBend bend(pair, size, sides.ends());
+  if (!(bend.least * size < bend.ends) || pair.status == ExtremalStatus::fallen_back) return;
   const Vec3& n = out.nhat_BA_W;
   bend.u = (bend.u - bend.u.dot(n) * n).normalized(), bend.v = n.cross(bend.u);
   const Vec3 p = out.points[0].p_WC;

@@ -14,8 +14,8 @@ namespace tactus {
 // well. Finer than what real ones are rough and give way.
 inline constexpr double kTouchingRise = 5e-6;
 // Curvature of the gap, times the size, up to which that counts along a way, and from which on it counts for nothing:
-// what is round rolls.
-inline constexpr double kFlat = 0.1, kAreaEnds = 0.5;
+// what is round rolls. Two surfaces that bend may add up to more than one on a face.
+inline constexpr double kFlat = 0.1, kAreaEnds = 0.5, kAreaEndsOnFace = 0.3;
 
 // What is on one side of it: a surface, a face of a solid, or the facet of a mesh's triangle.
 struct AreaSide {
@@ -31,6 +31,9 @@ struct AreaPair {
   AreaSide a, b;
   double size = 0;   // of the smaller surface
   double reach = 0;  // [m]
+  [[nodiscard]] double ends() const noexcept {
+    return a.surface != nullptr && b.surface != nullptr ? kAreaEnds : kAreaEndsOnFace;
+  }
 };
 
 // May it be found along lines? Of surfaces that are convex and have F.
