@@ -91,6 +91,7 @@ SweptTouch follow(Sweep& s, double slack, const Begin& begin, const Still& still
   return out;
 }
 
+bool is_bowl(const Shape& shape) noexcept;  // the inside of a smooth surface
 // Of surfaces that are not convex: no plane lies between, so the distance alone decides (swept_smooth.cc).
 bool is_folded(const Shape& shape) noexcept;
 SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double slack, double deepest,

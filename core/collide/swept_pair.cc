@@ -31,11 +31,11 @@ Vec3 contact_axis(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   return buffer.count > 0 ? buffer.nhat_BA_W : Vec3(X_WA.R * witness.axis_A);
 }
 
+}  // namespace
+
 bool is_bowl(const Shape& shape) noexcept {
   return shape.kind == ShapeKind::smooth && shape.smooth->cavity();
 }
-
-}  // namespace
 
 Separation Sweep::separation() noexcept {
   if (!searched_) return find_separation(a.shape, X_WA, b.shape, X_WB);

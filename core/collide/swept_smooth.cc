@@ -24,13 +24,9 @@ constexpr double kThin = 0.25, kGraze = 1e-3;
 // Of a surface's radius: how far from it places at a mesh are looked for, nearer ones first.
 constexpr double kPlaceReaches[] = {0.1, 1.0};
 
-bool is_hollow(const Shape& shape) noexcept {
-  return shape.kind == ShapeKind::smooth && shape.smooth->cavity();
-}
-
 // Between balls around both; of a bowl's solid there is none.
 double gap_of_balls(const Sweep& s) noexcept {
-  if (is_hollow(s.a.shape) || is_hollow(s.b.shape)) return 0;
+  if (is_bowl(s.a.shape) || is_bowl(s.b.shape)) return 0;
   const Vec3 a = s.a.centre_W + std::min(s.t, s.a.stopped) * s.a.travel_W;
   const Vec3 b = s.b.centre_W + std::min(s.t, s.b.stopped) * s.b.travel_W;
   return (a - b).norm() - s.a.radius - s.b.radius;
@@ -88,7 +84,7 @@ SweptTouch first_touch_folded(const SweptShape& a, const SweptShape& b, double s
   for (double limit = slack; out.looks < kSweepLooks; ++out.looks) {
     s.look();
     double gap = gap_of_balls(s), middle = 0;
-    if (mesh && !is_hollow(a.shape) && !is_hollow(b.shape) && gap <= slack) {
+    if (mesh && !is_bowl(a.shape) && !is_bowl(b.shape) && gap <= slack) {
       const MeshSmoothPair shapes(a.shape, s.X_WA, b.shape, s.X_WB);
       middle = distance_of_middle(shapes);
       gap = middle - shapes.surface().radius();
