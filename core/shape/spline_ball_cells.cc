@@ -165,7 +165,10 @@ SplineBallCells::SplineBallCells(const SmoothSurface& ball, const SplineLattice&
 
 void SplineBallCells::find_hull(const SmoothSurface& ball, std::size_t parts) {
   side_ = std::max(kHullSide, kHullParts * parts);
-  if (side_ > kMostSide) side_ = 0;
+  if (side_ > kMostSide) {
+    side_ = 0;
+    return;
+  }
   const std::size_t nodes = side_ + 3;  // one more on each side
   const auto is_highest = [&](std::int32_t chart, std::size_t i, std::size_t j) {
     const auto along = [&](std::size_t k) {
