@@ -16,6 +16,9 @@ namespace {
 
 constexpr double kOneNormal = 0.999;    // cosine
 constexpr std::ptrdiff_t kSeveral = 3;  // places
+// Of beside_level(): by how much a place of a level curve must be deeper than all that have records to take one.
+constexpr double kDeeperOnLevel = 0.01;
+constexpr double kSpread = 1.3;  // part by which such a place must be farther from the others than those are
 
 double gap_of_supports(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Vec3& n_W) noexcept {
   const Vec3 p_A = support(a, X_WA.R.transpose() * -n_W), p_B = support(b, X_WB.R.transpose() * n_W);
@@ -89,6 +92,26 @@ struct FoundPlaces {
     for (std::uint32_t i = 1; i < count; ++i) least = pair[i].d > pair[least].d ? i : least;
     return least;
   }
+  // Along a level curve places must lie all around, or the body goes over to where none is. The shallower of the two
+  // that are nearest to each other, if nothing bears on it and `next` lies farther from the others; count: none.
+  [[nodiscard]] std::uint32_t crowded(const ExtremalPair& next) const noexcept {
+    if (!on_level_curve(next) || !std::all_of(pair, pair + count, on_level_curve)) return count;
+    const auto away = [](const ExtremalPair& a, const ExtremalPair& b) { return (a.pa_W - b.pa_W).squaredNorm(); };
+    double least = std::numeric_limits<double>::infinity();
+    std::uint32_t out = count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      for (std::uint32_t k = 0; k < i; ++k) {
+        if (away(pair[i], pair[k]) >= least) continue;
+        least = away(pair[i], pair[k]);
+        out = pair[i].d > pair[k].d ? i : k;
+      }
+    }
+    if (out == count || pair[out].d < 0) return count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (i != out && away(next, pair[i]) < kSpread * kSpread * least) return count;
+    }
+    return out;
+  }
   [[nodiscard]] double deepest() const noexcept {
     double d = std::numeric_limits<double>::infinity();
     for (std::uint32_t i = 0; i < count; ++i) d = std::min(d, pair[i].d);
@@ -134,13 +157,16 @@ void follow_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fram
 }
 
 // A record for a place that is new: none of another place's state. A free one, or that of the shallowest place if this
-// is deeper than all; place_count: none.
-std::uint32_t take_record(const ExtremalPair& pair, PairRecord* records, std::uint32_t place_count, FoundPlaces& found,
-                          PlaceContacts& out) noexcept {
+// is deeper than all, on a level curve also of one too many where it is; place_count: none.
+std::uint32_t take_record(const ExtremalPair& pair, double deeper, PairRecord* records, std::uint32_t place_count,
+                          FoundPlaces& found, PlaceContacts& out) noexcept {
   std::uint32_t k = 0;
   while (k < place_count && found.used[k]) ++k;
-  if (k == place_count && found.count > 0 && pair.d < found.deepest()) {
-    const std::uint32_t i = found.shallowest();
+  if (k == place_count && found.count > 0) {
+    std::uint32_t i = found.count;
+    if (pair.d < found.deepest() - deeper) i = found.shallowest();
+    if (i == found.count && deeper > 0) i = found.crowded(pair);
+    if (i == found.count) return k;
     k = found.record[i];
     out.place[k].count = 0;
     found.remove(i);
@@ -194,9 +220,10 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
   if (plane && found.covers(found.pair[0].nhat_BA_W, out)) return;
   const std::span<const ExtremalPair> known(found.pair, found.count);
   const bool level = std::any_of(known.begin(), known.end(), on_level_curve);
-  const std::uint32_t room = level ? place_count - found.count : kMaxMeshPatches;  // none of a curve is missed
+  // Those that have records may lie on one half of a curve, and the body may have gone over to the other.
+  const double deeper = level ? kDeeperOnLevel * beside_level(a, b) : 0;
   ExtremalPlace others[kMaxMeshPatches];
-  const std::uint32_t count = other_places(a, X_WA, b, X_WB, std::max(reach, 0.0), known, others, room);
+  const std::uint32_t count = other_places(a, X_WA, b, X_WB, std::max(reach, 0.0), known, others, kMaxMeshPatches);
   for (std::uint32_t i = 0; i < count; ++i) {
     const ExtremalPair& pair = others[i].pair;
     if (is_buried(a, X_WA, b, X_WB, pair) || found.covers(pair.nhat_BA_W, out)) continue;
@@ -205,9 +232,9 @@ void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Fra
       found.remove(0);
       out.place[0].count = 0;
     }
-    const std::uint32_t k = take_record(pair, records, place_count, found, out);
+    const std::uint32_t k = take_record(pair, deeper, records, place_count, found, out);
     if (k == place_count) {
-      ++out.dropped;
+      out.dropped += level && on_level_curve(pair) ? 0 : 1;  // none of a curve is missed
       continue;
     }
     to_witness(others[i].a, others[i].b, X_WA.R.transpose() * pair.nhat_BA_W, records[k].witness);

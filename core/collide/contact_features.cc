@@ -339,11 +339,12 @@ ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A,
   jet.known = pair.known();
   if (!jet.known) return jet;
   jet.pa = pair.pa_W, jet.pb = pair.pb_W, jet.nhat_BA = pair.nhat_BA_W, jet.d = pair.d;
-  if (pair.a.dim == 2 && pair.b.dim == 2) jet.conditioning = pair.conditioning;
+  jet.on_edge = pair.a.dim == 1 || pair.b.dim == 1;
+  if (!jet.on_edge) jet.conditioning = pair.conditioning;
   if (pair.has_rates()) {
     const ExtremalRates rates = extremal_rates(pair, A, B);
     jet.pa_dot = rates.pa_dot_W, jet.pb_dot = rates.pb_dot_W, jet.nhat_dot = rates.nhat_dot_W;
-    const bool followed = jet.conditioning == 0 || jet.conditioning > kAlongCurve || jet.nhat_dot.norm() < kFastest;
+    const bool followed = jet.conditioning > kAlongCurve || jet.nhat_dot.norm() < kFastest;
     if (followed) return jet;
   }
   jet.nhat_dot = B.w_W.cross(jet.nhat_BA);

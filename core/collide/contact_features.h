@@ -32,10 +32,10 @@ struct ContactFeatures {
 struct ContactJet {
   Vec3 pa = Vec3::Zero(), pb = Vec3::Zero(), pa_dot = Vec3::Zero(), pb_dot = Vec3::Zero();
   Vec3 nhat_BA = Vec3::UnitZ(), nhat_dot = Vec3::Zero();
-  double d = 0;  // nhat . (pa - pb): > 0 apart [m]
-  // Smooth shapes: of two surfaces, or a surface and a face; else 0 (ExtremalPair::conditioning).
-  double conditioning = 0;
-  bool known = true;  // false: the features no longer have a distance (lines that became parallel)
+  double d = 0;             // nhat . (pa - pb): > 0 apart [m]
+  double conditioning = 1;  // of smooth shapes: ExtremalPair's, but of those that touch along an edge
+  bool on_edge = false;     // of a solid, or on a rim; by a smooth shape
+  bool known = true;        // false: the features no longer have a distance (lines that became parallel)
 };
 
 // What touches at a point of a manifold, by where along the normal each shape is farthest. Where two features share

@@ -98,7 +98,7 @@ void ExactForces::find_jet(FollowedContact& c, std::span<const Frame> X_WS,
   if (c.smooth) {
     c.jet = extremal_jet(model_.shapes[c.shape_a].shape, X_WA, A, model_.shapes[c.shape_b].shape, X_WB, B,
                          c.one_of_several, c.side_a, c.side_b);
-    c.runs = c.runs || !c.jet.known || (c.jet.conditioning > 0 && c.jet.conditioning < kRuns);
+    c.runs = c.runs || !c.jet.known || c.jet.conditioning < kRuns;
   } else {
     c.jet = contact_jet(c.features, X_WA, A, X_WB, B);
   }

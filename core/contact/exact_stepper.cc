@@ -151,7 +151,8 @@ bool ExactStepper::rolls(const Tick& tick, std::uint32_t manifold, const PairRec
   out.smooth = true;
   FollowedContact there = out;
   forces_.find_jet(there, tick.kinematics.X_WS, forces_.motions());
-  return there.jet.known && there.jet.conditioning >= kRolls && there.jet.d <= (area ? kFit : kTouch);
+  const ContactJet& jet = there.jet;
+  return jet.known && !jet.on_edge && jet.conditioning >= kRolls && jet.d <= (area ? kFit : kTouch);
 }
 
 // All contacts that touch, at the state that the finder saw.
@@ -354,7 +355,7 @@ bool ExactStepper::along_a_curve(const FollowedContact& contact) const noexcept 
   if (!contact.smooth) return false;
   FollowedContact c = contact;
   forces_.find_jet(c);
-  return c.jet.known && c.jet.conditioning > 0 && c.jet.conditioning < kFitsAlong;
+  return c.jet.known && c.jet.conditioning < kFitsAlong;
 }
 
 // The deepest overlap that is new in this piece.

@@ -227,17 +227,16 @@ TEST_CASE("places: what touches a bowl, a ring or a floor in several places come
 
 // The ring is as near all around, wherever a circle of places is lowest by rounding: followed there, the one place ran
 // round the ring, and a ball at rest was set whirling (0.8 rad/s in 4 s) or fell through. Dropped beside the middle it
-// crosses it some times, and overlaps the ring all around while it does; those models that push nothing out leave it as
-// deep as it fell (core/README).
+// crosses it some times: with all known places on the half that it comes from, it went 6 mm into the other, and where
+// nothing pushes out it stayed there.
 TEST_CASE("places: a ball that closes a ring's hole stays, and one that is dropped into it is held") {
   test::OwnedShapes owned;
   const Shape ring = owned.add(make_torus(0.25, 0.1)), smooth_ball = owned.add(make_ellipsoid(Vec3::Constant(0.2)));
   const Vec3 seat(0, 0, std::sqrt(0.3 * 0.3 - 0.25 * 0.25));
   for (const test::Stepping& stepping : test::kAllSteppings) {
     for (const Shape& ball : {smooth_ball, make_sphere(0.2)}) {
-      for (const double off : {0.0, 0.003}) {
-        const bool exact = stepping.stepper == LcpStepper::exact;
-        if (off > 0 && (exact || stepping.kind == ContactModelKind::deepest)) continue;
+      for (const double off : {0.0, 0.003, 0.05}) {
+        if (off > 0 && stepping.kind == ContactModelKind::deepest) continue;  // takes one point a manifold
         CAPTURE(stepping.name());
         CAPTURE(to_string(ball.kind));
         CAPTURE(off);
@@ -255,11 +254,10 @@ TEST_CASE("places: a ball that closes a ring's hole stays, and one that is dropp
           if (i >= 2500)
             fastest = std::max(fastest, world.state().v_WBcm(body).norm() + 0.2 * world.state().w_WB(body).norm());
         }
-        const bool pushes_out = stepping.kind == ContactModelKind::penalty || stepping.kind == ContactModelKind::lcp;
         CHECK(fallbacks == 0);
-        CHECK(fastest < (off == 0 ? 1e-6 : pushes_out ? 1e-3 : 0.1));
-        CHECK((world.state().p_WBcm(body) - seat).norm() < (off == 0 ? 3e-5 : pushes_out ? 1e-4 : 0.01));
-        CHECK(lowest > seat.z() - 0.01);
+        CHECK(fastest < 1e-6);
+        CHECK((world.state().p_WBcm(body) - seat).norm() < 3e-5);
+        CHECK(lowest > seat.z() - (off == 0 ? 3e-5 : 1e-3));
       }
     }
   }
