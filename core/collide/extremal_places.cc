@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
 // much nearer than its seed a place may be.
-constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kBetweenStarts = 0.25;
+constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kTipNeighbours = 0.25, kBetweenStarts = 0.25;
 // Conditioning of a level curve.
 constexpr double kLevelCurve = 0.02;
 // Conditioning below which the surfaces nearly fit, and how deep that may be, of the size.
@@ -26,11 +26,14 @@ constexpr double kBesideLevel = 0.01;
 constexpr double kRoundingOfTouch = 1e-9;
 // What is left of a neighbourhood when one place is proved to be the only one within reach.
 constexpr double kAloneCap = 0.05, kAloneWithin = 0.99;
-constexpr int kRimStarts = 8;
+constexpr double kTipSlack = 0.2;  // of what lies between seeds: how much nearer than such a tip a place may be
+constexpr int kRimStarts = 8, kClimbs = 4;
+// Of the smaller one's size: what is as much nearer than a place that is known is not of its neighbourhood.
+constexpr double kNearerThanPlace = 1e-3;
 constexpr int kMostCandidates = 64, kMostLooks = 8;
 
-// By how much the surface bends away from its plane at a seed, on the way to p.
-double bend_towards(const SmoothSurface& surface, const SurfaceSeed& seed, const Vec3& p_S) noexcept {
+// By how much the surface bends away from its plane at a seed, on the way to p; the seed's normal turns as it does.
+double bend_towards(const SmoothSurface& surface, SurfaceSeed& seed, const Vec3& p_S) noexcept {
   ExtremalFeature on;
   on.set_surface(surface);
   on.place(seed);
@@ -41,6 +44,7 @@ double bend_towards(const SmoothSurface& surface, const SurfaceSeed& seed, const
   Pair2 w;
   on.curvature(t1, t2, k, w);
   const double x = t1.dot(p_S - seed.p_S), y = t2.dot(p_S - seed.p_S);
+  seed.n_S = (on.n() + (k.xx * x + k.xy * y) * t1 + (k.xy * x + k.yy * y) * t2).normalized();
   return 0.5 * (k.xx * x * x + k.yy * y * y) + k.xy * x * y;
 }
 
@@ -73,7 +77,7 @@ struct Candidate {
   double gap;
   Vec3 p;  // where it is, for telling neighbours apart
   std::int32_t feature_a;
-  const SurfaceSeed* seed_a;
+  const SurfaceSeed* seed_a;  // none: its farthest point against B's normal there
   SurfaceSeed seed_b;
   bool of_b;  // a seed of B: A's place is the nearest to it
 };
@@ -128,7 +132,7 @@ class Places {
   }
   [[nodiscard]] double neighbourhood(const Candidate& c) const noexcept {
     if (c.of_b) return kSeedNeighbours * b_.radius();
-    if (a_.surface() != nullptr) return kSeedNeighbours * a_.size();
+    if (a_.surface() != nullptr) return (c.seed_a == nullptr ? kTipNeighbours : kSeedNeighbours) * a_.size();
     return a_.shape().kind == ShapeKind::cylinder ? 0.9 * a_.shape().radius : 0.0;
   }
   [[nodiscard]] std::span<const Candidate> candidates() const noexcept {
@@ -157,8 +161,19 @@ class Places {
     for (const SurfaceSeed& seed : a_.surface()->seeds()) {
       Candidate c{0, a_.from_own(seed.p_S), 0, &seed, {}, false};
       c.gap = gap_to_surface(b_, c.p, reach_ + slack, c.seed_b);
-      if (c.gap <= reach_ + slack) candidates_.add(c);
+      if (c.gap > reach_ + slack) continue;
+      if (!a_.surface()->convex() || !move_farther(c) || c.gap <= reach_ + kTipSlack * slack) candidates_.add(c);
     }
+  }
+  // Of a convex A: to its farthest point against the wall's normal. Where it is sharp its seeds lie far from its tips.
+  // False: it is there.
+  bool move_farther(Candidate& c) const noexcept {
+    const Vec3 p = a_.support(-c.seed_b.n_S);
+    SurfaceSeed foot;
+    const double gap = gap_to_surface(b_, p, b_.radius(), foot);
+    if (gap >= c.gap) return false;
+    c = {gap, p, 0, nullptr, foot, false};
+    return true;
   }
   void add_seeds_of_b() noexcept {
     const double slack = kBetweenStarts * b_.radius();
@@ -222,10 +237,33 @@ bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const Surfac
   local_ = true;
   if (a_.surface() != nullptr) {
     a_.set(0, Vec3::Zero(), on_a_);
-    on_a_.place(*seed_a);
+    if (seed_a != nullptr) {
+      on_a_.place(*seed_a);
+    } else {
+      on_a_.place_towards(-seed_b.n_S);
+    }
   }
   on_b_.place(seed_b);
-  return walk(feature_a, p, kLookSteps) && is_place();
+  return (walk(feature_a, p, kLookSteps) && is_place()) || (b_.cavity() && look_along(seed_b));
+}
+
+// In a hollow, from where Newton's method found a saddle or nothing (a sharp corner between two seeds): A's farthest
+// point against the wall's normal, the wall there, and so on. Each lies nearer to the wall.
+bool ExtremalSearch::look_along(const SurfaceSeed& seed_b) noexcept {
+  if (a_.surface() == nullptr || !a_.surface()->convex()) return false;
+  SurfaceSeed wall = seed_b, refined;
+  Vec3 n = wall.n_S;
+  for (int i = 0; i < kClimbs; ++i) {
+    n = wall.n_S;
+    const Vec3 p = a_.support(-n);
+    gap_to_surface(b_, p, b_.radius(), wall);
+    refined = wall;  // of patches it is the nearest seed only
+    if (b_.parametric() && foot(p, on_b_, refined)) wall = refined;
+  }
+  a_.set(0, Vec3::Zero(), on_a_);
+  on_a_.place_towards(-n);
+  on_b_.place(wall);
+  return walk(0, a_.support(-n), kLookSteps) && is_place();
 }
 
 // From a place of B: A's nearest to it.
@@ -300,9 +338,11 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
       const double away = std::sqrt(((c.of_b ? pb : pa) - c.p).squaredNorm()) - (c.of_b ? 0.0 : solid.radius());
       return away * away <= near2;
     };
+    const double nearer = c.gap + kNearerThanPlace * size;
     bool taken = false;
-    for (const ExtremalPair& k : known) taken = taken || covers(on_a(k), on_b(k));
-    for (std::uint32_t i = 0; i < count; ++i) taken = taken || covers(found_a[i], found_b[i]);
+    for (const ExtremalPair& k : known) taken = taken || (k.d <= nearer && covers(on_a(k), on_b(k)));
+    for (std::uint32_t i = 0; i < count; ++i)
+      taken = taken || (out[i].pair.d <= nearer && covers(found_a[i], found_b[i]));
     if (taken) continue;
     ++looks;
     const bool found =

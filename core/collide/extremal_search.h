@@ -46,6 +46,7 @@ class ExtremalSearch {
 
   bool place(const ExtremalSide& side_a, const ExtremalSide& side_b, Vec3& start) noexcept;
   [[nodiscard]] bool is_place() const noexcept;
+  bool look_along(const SurfaceSeed& seed_b) noexcept;
   [[nodiscard]] bool fits() const noexcept;
   [[nodiscard]] Vec3 support_b(const Vec3& d) const noexcept { return b_.support(d); }
   [[nodiscard]] double gap_along(const Vec3& n) const noexcept;
