@@ -12,6 +12,9 @@ namespace tactus {
 inline constexpr std::uint32_t kSweepLooks = 100;
 inline constexpr double kSweepNear = 0.5;    // of slack: nearer than that, they touch
 inline constexpr double kSweepClose = 0.01;  // of slack: what is left of the way to the stop
+// Of slack: how much deeper in a step what is too deep already may get. At its depth it would stand for ever where one
+// corner leaves and the next one comes: neither is a contact that answers.
+inline constexpr double kSweepCreep = 20;
 
 struct Sweep {
   const SweptShape& a;

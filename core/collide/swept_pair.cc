@@ -108,7 +108,7 @@ SweptTouch first_touch(const SweptShape& a, const SweptShape& b, double slack, d
     s.touching = true;
     s.n_B = s.X_WB.R.transpose() * n_W;
     const double depth = -s.gap(n_W);
-    s.limit = s.t == 0 ? std::max(deepest, depth) : slack;
+    s.limit = s.t == 0 ? std::max(deepest, depth + kSweepCreep * slack) : slack;
     return !(s.t == 0 && depth >= deepest && s.leaves(depth));
   };
   const auto still = [slack](Sweep& s) noexcept { return !(s.separation().gap > kSweepNear * slack); };

@@ -32,11 +32,12 @@ struct SweptTouch {
 bool is_swept_pair(const Shape& a, const Shape& b) noexcept;
 
 // A pair that is apart at t = 0 is stopped when it overlaps by `slack` (so that the next step's narrow phase sees a
-// contact); one that touches, when it overlaps by `deepest`, or its overlap at t = 0, if that is more, along the axis
-// of contact: beyond, it would come out on the other side. Not later than that; earlier by at most slack where shapes
-// turn, or where a surface is not convex. After 100 looks it stops where it is: safe, and the next step goes on from
-// there; so it does where the search for extremal points fails, but at t = 0. Meshes: against half-spaces and smooth
-// shapes only, else see swept_mesh.h. A half-space stands second. Touches at `until` and later are not looked for.
+// contact); one that touches, when it overlaps by `deepest`, or by 20 slack more than at t = 0, if that is more,
+// along the axis of contact: beyond, it would come out on the other side. Not later than that; earlier by at most slack
+// where shapes turn, or where a surface is not convex. After 100 looks it stops where it is: safe, and the next step
+// goes on from there; so it does where the search for extremal points fails, but at t = 0. Meshes: against half-spaces
+// and smooth shapes only, else see swept_mesh.h. A half-space stands second. Touches at `until` and later are not
+// looked for.
 SweptTouch first_touch(const SweptShape& a, const SweptShape& b, double slack, double deepest,
                        double until = 1) noexcept;
 
