@@ -43,10 +43,13 @@ struct Sweep {
   [[nodiscard]] double fastest() const noexcept;
   // From as deep as that along the axis: are they less deep at the end?
   [[nodiscard]] bool leaves(double depth) const noexcept;
+  // On while the gap along n_W, an axis fixed in b, is certainly more than `least`; at least as advance() goes.
+  bool advance_along(const Vec3& n_W, double least, double left, double rate) noexcept;
   // Of a's points about b's centre: the axis turns with b.
   [[nodiscard]] double arm_of_axis() const noexcept;
 
  private:
+  [[nodiscard]] double most_acceleration() const noexcept;
   static bool is_searched(const Shape& a, const Shape& b) noexcept {
     return (a.kind == ShapeKind::smooth || b.kind == ShapeKind::smooth) && b.kind != ShapeKind::half_space;
   }
@@ -73,7 +76,8 @@ SweptTouch follow(Sweep& s, double slack, const Begin& begin, const Still& still
       if (d.gap > kSweepNear * slack) {
         const bool plane = s.b.shape.kind == ShapeKind::half_space;
         last = d.n_W;
-        if (!s.advance(d.gap, s.closing(d.n_W, plane ? s.arm_of_axis() : s.b.radius))) return out;
+        const double closing = s.closing(d.n_W, plane ? s.arm_of_axis() : s.b.radius);
+        if (!s.advance_along(d.n_W, kSweepNear * slack, d.gap, closing)) return out;
         continue;
       }
       if (!begin(s, d, last)) return out;
@@ -87,7 +91,7 @@ SweptTouch follow(Sweep& s, double slack, const Begin& begin, const Still& still
       }
       break;
     }
-    if (!s.advance(left, s.closing(n_W, s.arm_of_axis()))) return out;
+    if (!s.advance_along(n_W, kSweepClose * slack - s.limit, left, s.closing(n_W, s.arm_of_axis()))) return out;
   }
   out.found = true;
   out.t = s.t;

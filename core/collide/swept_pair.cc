@@ -76,6 +76,34 @@ bool Sweep::leaves(double depth) const noexcept {
   return gap_along(a.shape, X_WA1, b.shape, X_WB1, X_WB1.R * n_B) >= -depth;
 }
 
+// Of a's points in the frame of b, per step.
+double Sweep::most_acceleration() const noexcept {
+  const double turn_a = a.turn_W.norm(), turn_b = b.turn_W.norm(), own = turn_a * turn_a * a.radius;
+  if (turn_b == 0) return own;
+  const double speed = (a.travel_W - b.travel_W).norm() + turn_a * a.radius;
+  return own + turn_b * (turn_b * arm_of_axis() + 2 * speed);
+}
+
+// In b's frame a point's way over some time is nowhere farther from the line between its ends than an eighth of its
+// acceleration by that time's square: of all points together the gap is not less than at both ends, less that.
+bool Sweep::advance_along(const Vec3& n_W, double least, double left, double rate) noexcept {
+  const double here = gap(n_W), shortest = rate > 0 ? left / rate : 1;
+  if (a.stopped < 1 || b.stopped < 1 || !(here > least)) return advance(left, rate);
+  const double most = most_acceleration();
+  const Vec3 axis_B = X_WB.R.transpose() * n_W;
+  for (double dt = 1 - t; dt > shortest; dt *= 0.25) {
+    const double enough = least + 0.125 * most * dt * dt;
+    if (!(here > enough)) continue;
+    const double then = t + dt;
+    const Frame X_WA1 = a.at(then), X_WB1 = b.at(then);
+    if (!(gap_along(a.shape, X_WA1, b.shape, X_WB1, X_WB1.R * axis_B) > enough)) continue;
+    const bool ends = dt == 1 - t;
+    t = then;
+    return !ends && t < until;
+  }
+  return advance(left, rate);
+}
+
 double Sweep::arm_of_axis() const noexcept {
   const Vec3 d = a.centre_W - b.centre_W;
   return d.norm() + a.travel_W.norm() + b.travel_W.norm() + a.radius;
