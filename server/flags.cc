@@ -1,6 +1,8 @@
 #include "server/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 
 #include "core/check.h"
 #include "server/net/options.h"
@@ -23,12 +25,21 @@ struct Raw {
   int control_port = -1, realtime_port = -1, web_port = -1;
 };
 
+// CLI::Range lets what is not a number pass.
+CLI::Validator number_in(double least, double most) {
+  const CLI::Range range(least, most);
+  const auto check = [range](std::string& text) {
+    return std::isnan(std::strtod(text.c_str(), nullptr)) ? "found " + text + ", expected a number" : range(text);
+  };
+  return {check, range.get_description()};
+}
+
 void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_option("--config", raw.config_file, "Config file (default: the shipped config/server.toml)");
   app.add_option("--scene", raw.scene, "Scene file, or a name in the scenes directory (default: default)");
   app.add_option("--model", c.model, "Contact model, over the scene's: penalty, deepest, lcp, st, ap, lnc or peg");
   app.add_option("--rate-hz", raw.rate_hz, "Ticks a second; replaces the scene's step (default: 1 / step)")
-      ->check(CLI::Range(1.0, 10000.0));
+      ->check(number_in(1.0, 10000.0));
   app.add_option("--listen", raw.listen, "Address to bind (default 127.0.0.1; any other needs --token-file)");
   app.add_option("--control-port", raw.control_port, "TCP port (default 17800; 0 = any free one)")
       ->check(CLI::Range(0, 65535));
@@ -37,19 +48,23 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_option("--web-port", raw.web_port, "Viewer and WebSocket (default 8765; 0 = any free one)")
       ->check(CLI::Range(0, 65535));
   app.add_option("--duration-s", c.duration_s, "Stop after this time (default: run until stopped)")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(number_in(0.0, 1e9));
   app.add_flag("--lockstep", c.tick.lockstep, "Advance only when a client grants it");
   app.add_option("--record", c.record, "Record to this file (MCAP), from the start on");
-  app.add_option("--replay", c.replay, "Re-execute this recording, say whether it comes out the same, and end");
-  app.add_option("--play", c.play, "Show this recording to clients and viewers instead of a live world");
+  CLI::Option* replay =
+      app.add_option("--replay", c.replay, "Re-execute this recording, say whether it comes out the same, and end");
+  CLI::Option* play =
+      app.add_option("--play", c.play, "Show this recording to clients and viewers instead of a live world")
+          ->excludes(replay);
   app.add_option("--speed", c.play_speed, "Of --play: recorded over real time (default: 1)")
-      ->check(CLI::Range(record::Player::kSpeedLeast, record::Player::kSpeedMost));
+      ->check(number_in(record::Player::kSpeedLeast, record::Player::kSpeedMost))
+      ->needs(play);
   app.add_option("--token-file", raw.token_file, "File whose contents clients must prove to know");
   app.add_option("--set", raw.set, "key=value: overrides a parameter of the scene; may be repeated")->take_all();
   app.add_flag("--no-realtime", raw.no_realtime, "Ask for no real-time rights");
   app.add_option("--interleave-bare-s", raw.interleave_bare_s,
                  "Measurement: alternate blocks of this length with a bare loop")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(number_in(0.1, 3600.0))
       ->group("");
   app.add_flag("--interleave-steps", c.tick.interleave_steps, "Measurement: the bare loop steps the world, too")
       ->group("");

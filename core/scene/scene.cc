@@ -46,21 +46,45 @@ void override_entry(toml::table& table, const std::string& key, const std::strin
 }
 
 // The scene's own scalars that --set may replace as well, with a value of their type.
+constexpr std::array<std::string_view, 9> kSetNumbers{"step_s",
+                                                      "settle_s",
+                                                      "duration_s",
+                                                      "seed",
+                                                      "impact_epsilon_m_per_s",
+                                                      "overlap_relax_time_s",
+                                                      "overlap_relax_speed_m_per_s",
+                                                      "friction_directions",
+                                                      "detection_distance_m"};
+constexpr std::array<std::string_view, 11> kSetWords{"model",        "integrator",      "gains",      "impacts",
+                                                     "title",        "restitution_law", "lcp_method", "lcp_drift",
+                                                     "lcp_friction", "lcp_stepper",     "coherence"};
+constexpr std::array<std::string_view, 2> kPegWords{"peg.form", "peg.edge_test"};
+constexpr std::string_view kPegNumber = "peg.angle_rad";
+
+template <std::size_t n>
+bool has(const std::array<std::string_view, n>& names, std::string_view key) {
+  return std::find(names.begin(), names.end(), key) != names.end();
+}
+
+// What --set takes, for those who mistyped it: the scene's parameters first.
+std::string settable(const toml::table& parameters) {
+  std::string out;
+  for (const auto& [name, ignored] : parameters) out += std::string(name.str()) + ", ";
+  for (const std::string_view name : kSetNumbers) out += std::string(name) + ", ";
+  for (const std::string_view name : kSetWords) out += std::string(name) + ", ";
+  for (const std::string_view name : kPegWords) out += std::string(name) + ", ";
+  return out + std::string(kPegNumber);
+}
+
 void add_missing_scalar(toml::table& root, const std::string& key) {
-  for (const char* number :
-       {"step_s", "settle_s", "duration_s", "seed", "impact_epsilon_m_per_s", "overlap_relax_time_s",
-        "overlap_relax_speed_m_per_s", "friction_directions", "detection_distance_m"})
-    if (key == number && !root.contains(key)) root.insert(key, 0);
-  for (const char* word : {"model", "integrator", "gains", "impacts", "restitution_law", "title", "lcp_friction",
-                           "lcp_method", "lcp_drift", "lcp_stepper", "coherence"})
-    if (key == word && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
+  if (has(kSetNumbers, key) && !root.contains(key)) root.insert(key, 0);
+  if (has(kSetWords, key) && !(root.contains(key) && root.get(key)->is_string())) root.insert_or_assign(key, "");
 }
 
 // --set peg.form=printed: the table's scalar, made where it is not there.
 bool override_peg(toml::table& root, const std::string& key, const std::string& text, const std::string& file) {
-  constexpr std::array<std::string_view, 2> kWords{"peg.form", "peg.edge_test"};
-  const bool word = std::find(kWords.begin(), kWords.end(), key) != kWords.end();
-  if (!word && key != "peg.angle_rad") return false;
+  const bool word = has(kPegWords, key);
+  if (!word && key != kPegNumber) return false;
   if (!root.contains("peg")) root.insert("peg", toml::table{});
   toml::table* table = root.get("peg")->as_table();
   if (table == nullptr) return false;
@@ -96,10 +120,8 @@ void apply_overrides(SceneFile& file, const SceneOptions& options) {
       override_entry(file.root, key, text, file.name);
       continue;
     }
-    std::string known;
-    for (const auto& [name, ignored] : file.parameters) known += std::string(name.str()) + ", ";
-    throw InputError(file.name + " --set: " + key + ": unknown parameter; expected one of " + known +
-                     "step_s, model, integrator, gains, settle_s, seed");
+    throw InputError(file.name + " --set: " + key + ": unknown parameter; expected one of " +
+                     settable(file.parameters));
   }
 }
 
@@ -262,8 +284,10 @@ SceneRun build(SceneFile& file, const SceneOptions& options) {
 
 std::string read_text(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    throw InputError(path + ": no such file, expected a scene (.toml)");
+  if (!std::filesystem::is_regular_file(path, error)) {
+    const bool folder = std::filesystem::is_directory(path, error);
+    throw InputError(path + (folder ? ": found a folder" : ": no such file") + ", expected a scene (.toml)");
+  }
   const auto size = std::filesystem::file_size(path, error);
   if (!error && size > kFileBytesMax)
     throw InputError(path + ": found " + std::to_string(size) + " bytes, expected at most " +

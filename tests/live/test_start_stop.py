@@ -117,7 +117,7 @@ def test_a_bad_scene_at_start(make_server, found, made, named):
 
 
 def test_bad_flags(make_server):
-    for flags in (["--rate-hz", "-1"], ["--model", "magic"], ["--no-such-flag"], ["--control-port", "99999"], ["--scene", "no_such_scene"]):
+    for flags in (["--rate-hz", "-1"], ["--rate-hz", "nan"], ["--speed", "2"], ["--play", "a.mcap", "--replay", "a.mcap"], ["--model", "magic"], ["--no-such-flag"], ["--control-port", "99999"], ["--scene", "no_such_scene"]):
         code, text = make_server(*flags).run_to_end()
         assert code > 0 and text.strip(), flags
 

@@ -252,6 +252,8 @@ TEST_CASE("limits, parameters and overrides") {
   tactus::SceneOptions set;
   set.set = {{"m", "3"}};
   CHECK(complaint(stack, set).find("--set: m: unknown parameter; expected one of n, step_s") != std::string::npos);
+  for (const char* name : {"coherence", "lcp_stepper", "detection_distance_m", "peg.form", "peg.angle_rad"})
+    CHECK(complaint(stack, set).find(name) != std::string::npos);
   set.set = {{"n", "three"}};
   CHECK(complaint(stack, set).find("--set: n: found \"three\", expected a number") != std::string::npos);
   set.set = {{"n", "2.5"}};
