@@ -15,7 +15,9 @@ namespace {
 constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
 // much nearer than its seed a place may be.
-constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.45, kTipNeighbours = 0.25, kBetweenStarts = 0.25;
+constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.22, kTipNeighbours = 0.25, kBetweenStarts = 0.25,
+                 kBetweenSeeds = 0.15;
+constexpr double kLooseGaps = 1.5;  // how much faster than the distance its estimates may change, at most
 // Conditioning of a level curve.
 constexpr double kLevelCurve = 0.02;
 // Conditioning below which the surfaces nearly fit, and how deep that may be, of the size.
@@ -30,7 +32,7 @@ constexpr double kTipSlack = 0.2;  // of what lies between seeds: how much neare
 constexpr int kRimStarts = 8, kClimbs = 4;
 // Of the smaller one's size: what is as much nearer than a place that is known is not of its neighbourhood.
 constexpr double kNearerThanPlace = 1e-3;
-constexpr int kMostCandidates = 64, kMostLooks = 8;
+constexpr int kMostCandidates = 128, kMostLooks = 16;
 
 // By how much the surface bends away from its plane at a seed, on the way to p; the seed's normal turns as it does.
 double bend_towards(const SmoothSurface& surface, SurfaceSeed& seed, const Vec3& p_S) noexcept {
@@ -59,10 +61,15 @@ double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, double near
     foot = {p_S - (jet.F / grad2) * jet.grad, jet.grad / std::sqrt(grad2), {}};
     return jet.F / std::sqrt(grad2);
   }
-  const SurfaceSeed* nearest = &surface.seeds()[0];
-  for (const SurfaceSeed& seed : surface.seeds()) {
-    if ((seed.p_S - p_S).squaredNorm() < (nearest->p_S - p_S).squaredNorm()) nearest = &seed;
-  }
+  foot = surface.seeds()[0];
+  const double outside = std::sqrt((p_S - surface.centre()).squaredNorm()) - surface.radius();
+  if (outside > near && !surface.cavity()) return outside;
+  const SeedMesh& mesh = surface.seed_mesh();
+  const auto far = [&p_S](const SurfaceSeed& seed) { return (seed.p_S - p_S).squaredNorm(); };
+  const auto nearer = [&far](const SurfaceSeed& x, const SurfaceSeed& y) { return far(x) < far(y); };
+  const auto coarse = std::min_element(mesh.coarse.begin(), mesh.coarse.end(), nearer);
+  const auto fine = mesh.fine_of(static_cast<std::size_t>(coarse - mesh.coarse.begin()));
+  const auto nearest = std::min_element(fine.begin(), fine.end(), nearer);
   foot = *nearest;
   const double gap = nearest->n_S.dot(p_S - nearest->p_S);
   return gap > near ? gap : gap + bend_towards(surface, foot, p_S);
@@ -176,13 +183,19 @@ class Places {
     return true;
   }
   void add_seeds_of_b() noexcept {
-    const double slack = kBetweenStarts * b_.radius();
-    for (const SurfaceSeed& seed : b_.seeds()) {
-      const double gap = a_.surface() == nullptr ? a_.gap_at(seed.p_S) : gap_to_a(seed.p_S, reach_ + slack);
-      if (gap <= reach_ + slack) candidates_.add({gap, seed.p_S, 0, nullptr, seed, true});
+    const double slack = kBetweenSeeds * b_.radius(), within = reach_ + slack;
+    const SeedMesh& mesh = b_.seed_mesh();
+    for (std::size_t i = 0; i < mesh.coarse.size(); ++i) {
+      const double far = within + kLooseGaps * mesh.cells[i].radius;
+      if (gap_to_a(mesh.coarse[i].p_S, far) > far) continue;
+      for (const SurfaceSeed& seed : mesh.fine_of(i)) {
+        const double gap = gap_to_a(seed.p_S, within);
+        if (gap <= within) candidates_.add({gap, seed.p_S, 0, nullptr, seed, true});
+      }
     }
   }
   [[nodiscard]] double gap_to_a(const Vec3& p, double near) const noexcept {
+    if (a_.surface() == nullptr) return a_.gap_at(p);
     SurfaceSeed foot;
     return gap_to_surface(*a_.surface(), a_.to_own(p), near, foot);
   }
@@ -322,7 +335,7 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
   }
   // Along a level curve several places are sought, not its lowest one again and again.
   const bool level = std::any_of(known.begin(), known.end(), on_level_curve);
-  const Sought sought = level ? Sought::across : Sought::root;
+  const Sought sought = level ? Sought::across : Sought::least;
   if (level) reach = std::max(reach, beside_level(a, b));
   Places places(solid, *b.smooth, reach);
   places.keep_lowest(level);

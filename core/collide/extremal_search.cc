@@ -11,6 +11,7 @@ namespace {
 
 // Newton's steps from a remembered point, and from a start that a search found.
 constexpr std::uint32_t kWarmSteps = 10, kColdSteps = 40;
+constexpr std::uint32_t kStepsWithin = 2;  // of a way down, until it is looked at whether it has left the feature
 constexpr int kMostFeatures = 24, kMostTrials = 3000;
 constexpr double kWidest = 0.3;  // step of a climb over directions [rad]
 // An overlap of convex solids below this part of both is the least one wherever the search for it began: across every
@@ -46,17 +47,32 @@ double ExtremalSearch::gap_along(const Vec3& n) const noexcept {
   return n.dot(a_.support(-n) - support_b(b_.cavity() ? Vec3(-n) : n));
 }
 
+// A root with the feature; border: what bounds it, where that was reached first.
+bool ExtremalSearch::solve(std::int32_t feature, std::uint32_t most, std::int32_t& border) noexcept {
+  const bool steps = sought_ != Sought::root && a_.surface() == nullptr;
+  for (std::uint32_t done = 0; done < most; done += kStepsWithin) {
+    const std::uint32_t now = steps ? std::min(kStepsWithin, most - done) : most;
+    const bool solved = solve_extremal(on_a_, on_b_, scale_, now, root_, sought_);
+    iterations_ += root_.iterations;
+    if (solved) return true;
+    // Along a face that a surface nearly fits, the way to a root may leave the face long before it ends.
+    if (root_.iterations < now) return false;
+    border = steps ? a_.end_beyond(feature, root_.pa) : a_.border_beyond(feature, root_.pa);
+    if (border >= 0 || !steps) return false;
+  }
+  return false;
+}
+
 bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t most,
                           const SurfaceSeed* back) noexcept {
   Vec3 from = start;
   for (int i = 0; i < kMostFeatures; ++i) {
     a_.set(feature, from, on_a_);
-    const bool solved = solve_extremal(on_a_, on_b_, scale_, most, root_, sought_);
-    iterations_ += root_.iterations;
-    // Along a face that a surface nearly fits, the way to a root may leave the face long before it ends.
-    if (!solved && root_.iterations < most) return false;
+    std::int32_t border = -1;
+    const bool solved = solve(feature, most, border);
+    if (!solved && border < 0) return false;
     const bool stays = local_ && b_.cavity() && a_.is_corner(feature);
-    const std::int32_t next = !solved    ? a_.border_beyond(feature, root_.pa)
+    const std::int32_t next = !solved    ? border
                               : stays    ? feature
                               : corners_ ? a_.towards(-root_.n, 0)
                                          : a_.next(feature, root_);
@@ -66,7 +82,7 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
       return true;
     }
     from = root_.pa;
-    if (back != nullptr && a_.is_face(feature)) from = start, on_b_.place(*back);
+    if (solved && back != nullptr && a_.is_face(feature)) from = start, on_b_.place(*back);
     feature = next;
   }
   return false;
@@ -133,7 +149,7 @@ bool ExtremalSearch::start_at(const Start& start) noexcept {
     }
   } else if (a_.bounded()) {
     feature = a_.towards(-start.n, corners_ ? 0 : kLevel * a_.size());
-    from = a_.support(-start.n);
+    from = start.local ? start.from : a_.support(-start.n);
   }
   if (start.seed != nullptr) {
     on_b_.place(*start.seed);

@@ -36,6 +36,8 @@ class ExtremalSearch {
     double value = 0;                   // larger is better
     const SurfaceSeed* seed = nullptr;  // where on B; none: the farthest along n
     const SurfaceSeed* seed_a = nullptr;
+    bool local = false;                             // A's feature is the one at `from`, not its farthest along -n
+    Vec3 from = Vec3::Zero(), back = Vec3::Zero();  // on A; by how much B is moved back there, out of A
   };
   static constexpr int kStarts = 6, kMostStarts = 20;
   struct Starts {
@@ -56,6 +58,7 @@ class ExtremalSearch {
   // back: B's place at the start, where a face that was left hands over to its border: of a surface that is not convex
   // the face's own root may be far away.
   bool walk(std::int32_t feature, const Vec3& start, std::uint32_t most, const SurfaceSeed* back = nullptr) noexcept;
+  bool solve(std::int32_t feature, std::uint32_t most, std::int32_t& border) noexcept;
   bool start_at(const Start& start) noexcept;
   [[nodiscard]] bool followed() const noexcept;
   [[nodiscard]] bool sure() noexcept;

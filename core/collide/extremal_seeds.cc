@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint32_t kFootSteps = 40;
 constexpr int kApproaches = 3;
+constexpr double kFootEnough = 1e-6;  // how well a point's nearest is known, of the distance's square
+constexpr double kWayBack = 0.02;     // of the size: first step out of A
 // How often a followed place is changed for one nearer to a bowl's wall, and Newton's steps from there.
 constexpr int kChanges = 3;
 constexpr std::uint32_t kChangeSteps = 20;
@@ -70,12 +72,18 @@ bool ExtremalSearch::start_of(const SurfaceSeed& seed, Start& out) const noexcep
     out = {seed.n_S, -(a_.from_own(on_a->p_S) - seed.p_S).norm(), &seed, on_a};
     return true;
   }
-  Vec3 n;
-  double gap =
-      closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &seed.p_S}, a_.centre() - seed.p_S, 1e-4, n);
+  Vec3 n, p = seed.p_S;
+  double gap = closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &p}, a_.centre() - p, kFootEnough, n);
   if (gap > 0 && n.dot(seed.n_S) < 0) return false;
-  if (gap <= 0) n = seed.n_S, gap = n.dot(a_.support(-n) - seed.p_S);
-  out = {n, -gap, &seed, nullptr};
+  // From within A: its nearest to where the way into B leaves it.
+  double back = 0;
+  for (double step = kWayBack * scale_; gap <= 0 && back < a_.size() + scale_; step *= 2) {
+    back += step;
+    p = seed.p_S - back * seed.n_S;
+    gap = closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &p}, a_.centre() - p, kFootEnough, n);
+  }
+  if (gap <= 0) return false;
+  out = {n, back - gap, &seed, nullptr, true, p + gap * n, seed.p_S - p};
   return true;
 }
 
@@ -102,33 +110,35 @@ bool ExtremalSearch::foot(const Vec3& p, ExtremalFeature& on, SurfaceSeed& seed)
   return true;
 }
 
-// From points that are apart: A's nearest place to B's point, B's nearest to that, and so on. Each is nearer.
+// A's nearest place to B's point, B's nearest to that, and so on: each is nearer, apart as they are or where B is moved
+// back out of A.
 bool ExtremalSearch::approach(const Start& start) noexcept {
   SurfaceSeed on_b = *start.seed, on_a;
   if (start.seed_a != nullptr) on_a = *start.seed_a;
-  Vec3 n = start.n, p = on_b.p_S;
+  Vec3 n = start.n, p = on_b.p_S - start.back, from = p;
   for (int i = 0; i < kApproaches; ++i) {
     if (start.seed_a != nullptr) {
       a_.set(0, Vec3::Zero(), on_a_);
       if (!foot(p, on_a_, on_a)) return false;
-      p = nearest_;
+      from = nearest_;
     } else {
       const double gap =
-          closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &p}, a_.centre() - p, 1e-6, n);
+          closest_convex({ExtremalSolid::support_of, &a_}, {support_point, &p}, a_.centre() - p, kFootEnough, n);
       if (gap <= 0) return false;
-      p += gap * n;
+      from = p + gap * n;
     }
-    if (!foot(p, on_b_, on_b)) return false;
-    p = nearest_;
+    if (!foot(from + start.back, on_b_, on_b)) return false;
+    p = nearest_ - start.back;
   }
-  return start_at({n, 0, &on_b, start.seed_a != nullptr ? &on_a : nullptr});
+  if (start.seed_a != nullptr) return start_at({n, 0, &on_b, &on_a});
+  return start_at({n, 0, &on_b, nullptr, true, from, start.back});
 }
 
-// Newton's method from a start that is apart may end farther away, or at no minimum: then again from nearer.
+// Newton's method from a start may end farther away, or at no minimum: then again from nearer.
 bool ExtremalSearch::near_root(const Start& start) noexcept {
   const bool found = start_at(start);
   if (sought_ == Sought::across && found && fits()) return true;  // a nearer place may be along the curve
-  if (start.value >= 0 || (found && root_.least && root_.d <= -start.value)) return found;
+  if (found && (root_.d < 0 ? root_.parts : root_.least) && root_.d <= -start.value) return true;
   return approach(start) || (found && start_at(start));
 }
 
@@ -136,6 +146,7 @@ bool ExtremalSearch::near_root(const Start& start) noexcept {
 // seeds. Where that proves nothing, from all of them.
 bool ExtremalSearch::cold_seeds() noexcept {
   if (b_.cavity()) return cold_hollow();
+  sought_ = Sought::least;
   Starts starts;
   starts.most = kMostStarts;
   seed_starts(starts);

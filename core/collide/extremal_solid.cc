@@ -249,6 +249,22 @@ std::int32_t ExtremalSolid::border_beyond(std::int32_t feature, const Vec3& p_wo
   return outside_face(feature - core_.vertex_count - core_.edge_count, to_own(p_work));
 }
 
+std::int32_t ExtremalSolid::end_beyond(std::int32_t feature, const Vec3& p_work) const noexcept {
+  if (is_face(feature)) return bounded() ? border_beyond(feature, p_work) : -1;
+  const Vec3 p_S = to_own(p_work);
+  const double border = kBorder * size_;
+  if (shape_.kind == ShapeKind::cylinder) {
+    if (feature != kMantle || std::abs(p_S.z()) <= core_.half_length + border) return -1;
+    return p_S.z() > 0 ? kRimUp : kRimDown;
+  }
+  if (core_.vertices == nullptr || feature < core_.vertex_count) return -1;
+  const ConvexHull::Edge& edge = core_.edges[feature - core_.vertex_count];
+  const Vec3 &p = core_.vertices[edge.vertex_a], &q = core_.vertices[edge.vertex_b];
+  const Vec3 along = (q - p).normalized();
+  if ((p_S - p).dot(along) < -border) return static_cast<std::int32_t>(edge.vertex_a);
+  return (p_S - q).dot(along) > border ? static_cast<std::int32_t>(edge.vertex_b) : -1;
+}
+
 std::int32_t ExtremalSolid::edge_between(std::uint32_t v, std::uint32_t w) const noexcept {
   for (int e = 0; e < core_.edge_count; ++e) {
     const ConvexHull::Edge& edge = core_.edges[e];

@@ -63,6 +63,8 @@ class ExtremalSolid {
   [[nodiscard]] bool is_face(std::int32_t feature) const noexcept;
   // The edge or rim of the face that p_work lies farthest beyond; -1: within it, or no face.
   [[nodiscard]] std::int32_t border_beyond(std::int32_t feature, const Vec3& p_work) const noexcept;
+  // The same of features of any kind: also the end of an edge, the rim of a mantle.
+  [[nodiscard]] std::int32_t end_beyond(std::int32_t feature, const Vec3& p_work) const noexcept;
   // A vertex, an end of a capsule, a ball's centre or a cylinder's rim: what touches the wall of a hollow.
   [[nodiscard]] bool is_corner(std::int32_t feature) const noexcept;
   [[nodiscard]] int corners() const noexcept { return core_.vertex_count; }

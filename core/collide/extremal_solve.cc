@@ -12,6 +12,8 @@ namespace {
 constexpr double kRounding = 4e-15, kStalled = 1e-10;
 // A step is no longer than this part of the size: Newton's direction, not its length, is to be trusted far out.
 constexpr double kLongestStep = 0.4;
+// The same of a step down a slope that has no minimum near.
+constexpr double kLongestDescent = 0.1;
 // Below this part of the size a step squared is far below rounding: it is the last one, and nothing is evaluated at its
 // end. Curvatures there are those of its start, which the rates' accuracy (1e-9) allows.
 constexpr double kLastStep = 1e-11;
@@ -39,6 +41,10 @@ bool solve_nearest(double n11, double n12, double n22, const Pair2& c, Pair2& x)
   return std::isfinite(along);
 }
 
+bool positive(double a, double b, double c) noexcept {
+  return a + c > 0 && a * c > b * b;
+}
+
 Pair2 times(const Form2& k, const Pair2& x) noexcept {
   return {k.xx * x.x + k.xy * x.y, k.xy * x.x + k.yy * x.y};
 }
@@ -54,7 +60,7 @@ struct Local {
   Pair2 along;                // curve: its direction in the tangent plane
   double eta_a = 0, eta_b = 0;
   double residual = 0;
-  bool opposed = true;
+  bool opposed = true, flat = false;
 };
 
 Local look(ExtremalFeature& a, ExtremalFeature& b, double scale) noexcept {
@@ -70,7 +76,8 @@ Local look(ExtremalFeature& a, ExtremalFeature& b, double scale) noexcept {
   s.turn_b = {w.x * b.eta(), w.y * b.eta()};
   s.eta_a = a.eta(), s.eta_b = b.eta();
   s.residual = std::max(std::abs(s.eta_a), std::abs(s.eta_b));
-  if (a.kind() != ExtremalFeature::Kind::plane) {
+  s.flat = a.kind() == ExtremalFeature::Kind::plane;
+  if (!s.flat) {
     s.r = {s.t1.dot(diff), s.t2.dot(diff)};
     s.residual = std::max({s.residual, std::abs(s.r.x), std::abs(s.r.y)});
   }
@@ -141,8 +148,26 @@ bool step_across(const Local& s, int dim_a, double scale, Pair2& x_a, Pair2& x_b
   return true;
 }
 
-// The Newton step of both sides in (t1, t2); a curve's is x_a.x along it.
-bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
+// Of two surfaces whose distance has no minimum near: the way of A's point down its slope. False: it may have one.
+bool descend(const Local& s, double n11, double n12, double n22, double longest, Pair2& x_a) noexcept {
+  const double det = n11 * n22 - n12 * n12;
+  if (!(det > 0 && n11 + n22 > 0)) return false;
+  const Form2 &ka = s.k_a, &kb = s.k_b;
+  // H = k_a + k_b N^-1, which is symmetric.
+  const double xx = ka.xx + (kb.xx * n22 - kb.xy * n12) / det, xy = ka.xy + (kb.xy * n11 - kb.xx * n12) / det,
+               yy = ka.yy + (kb.yy * n11 - kb.xy * n12) / det;
+  if (positive(xx, xy, yy)) return false;
+  const double half = 0.5 * (xx - yy), spread = std::sqrt(half * half + xy * xy);
+  const double steepest = std::abs(0.5 * (xx + yy)) + spread, slope = std::sqrt(s.q.x * s.q.x + s.q.y * s.q.y);
+  if (!(slope > 0)) return false;
+  const double by = std::min(longest / slope, 1 / steepest);
+  x_a = {by * s.q.x, by * s.q.y};
+  return true;
+}
+
+// The Newton step of both sides in (t1, t2); a curve's is x_a.x along it. longest > 0: where the distance has no
+// minimum near, a step of at most that down its slope.
+bool newton_step(const Local& s, int dim_a, double longest, Pair2& x_a, Pair2& x_b) noexcept {
   const Form2 &ka = s.k_a, &kb = s.k_b;
   const double n11 = 1 + s.d * kb.xx, n12 = s.d * kb.xy, n22 = 1 + s.d * kb.yy;  // N = I + d k_b
   const Pair2 c{s.r.x - s.d * s.turn_b.x, s.r.y - s.d * s.turn_b.y};
@@ -152,6 +177,10 @@ bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
     if (!solve2(ka.xx * n11 + ka.xy * n12 + kb.xx, ka.xx * n12 + ka.xy * n22 + kb.xy, ka.xy * n11 + ka.yy * n12 + kb.xy,
                 ka.xy * n12 + ka.yy * n22 + kb.yy, y, x_b)) {
       return false;
+    }
+    if (longest > 0 && s.flat && descend(s, 1, 0, 1, longest, x_a)) return x_b = x_a, true;
+    if (longest > 0 && !s.flat && descend(s, n11, n12, n22, longest, x_a)) {
+      return solve2(n11, n12, n12, n22, {c.x + x_a.x, c.y + x_a.y}, x_b);
     }
     x_a = {n11 * x_b.x + n12 * x_b.y - c.x, n12 * x_b.x + n22 * x_b.y - c.y};
     return true;
@@ -165,6 +194,7 @@ bool newton_step(const Local& s, int dim_a, Pair2& x_a, Pair2& x_b) noexcept {
   if (stiff == 0) return false;
   const double pull = s.along.x * (s.turn_b.x + k_nc.x) + s.along.y * (s.turn_b.y + k_nc.y);
   x_a = {-(s.lean + pull) / stiff, 0};
+  if (longest > 0 && stiff < 0) x_a.x = std::clamp(-x_a.x, -longest, longest);
   x_b = {nc.x + x_a.x * nt.x, nc.y + x_a.x * nt.y};
   return true;
 }
@@ -184,10 +214,6 @@ void advance(const ExtremalFeature& a, const ExtremalFeature& b, const Pair2& x_
   s.n += m1 * s.t1 + m2 * s.t2;
   s.t1 -= m1 * n, s.t2 -= m2 * n;
   s.d = s.n.dot(s.pa - s.pb);
-}
-
-bool positive(double a, double b, double c) noexcept {
-  return a + c > 0 && a * c > b * b;
 }
 
 // Is this critical point the one that is meant? Apart: a local minimum of the distance. Overlapping convex solids: one
@@ -319,11 +345,12 @@ bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::u
       return s.opposed;
     }
     if (out.iterations == most) {
-      out.pa = a.kind() == ExtremalFeature::Kind::plane ? Vec3(s.pb + s.d * s.n) : s.pa;
+      out.pa = s.flat ? Vec3(s.pb + a.n().dot(s.pa - s.pb) * a.n()) : s.pa;
       return false;
     }
     last = s.residual;
-    if (!across && !newton_step(s, a.dim(), x_a, x_b)) return false;
+    const double descent = sought == Sought::root ? 0.0 : kLongestDescent * scale;
+    if (!across && !newton_step(s, a.dim(), descent, x_a, x_b)) return false;
     const double length2 = std::max(x_b.x * x_b.x + x_b.y * x_b.y, a.surface() ? x_a.x * x_a.x + x_a.y * x_a.y : 0.0);
     const double longest = kLongestStep * scale, last_step = kLastStep * scale;
     if (s.opposed && std::max(length2, x_a.x * x_a.x) <= last_step * last_step && s.residual <= last_step) {

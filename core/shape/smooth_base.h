@@ -18,8 +18,8 @@ struct LaidOutMesh {
 LaidOutMesh sphere_mesh(int level);
 LaidOutMesh torus_mesh(int nu, int nv);
 
-// Points of surface.at(), sorted by coordinates: 42 of a sphere, 12 x 6 of a torus.
-std::vector<SurfaceSeed> surface_seeds(const SmoothSurface& surface);
+// Points of surface.at(): 42 and 162 of a sphere, 12 x 6 and 24 x 12 of a torus.
+SeedMesh surface_seeds(const SmoothSurface& surface);
 
 // Box of a surface whose support is exact and that is its own mirror image about centre().
 Aabb symmetric_bounds(const SmoothSurface& surface, const Frame& X_WS) noexcept;
@@ -40,7 +40,7 @@ class ParametricSurface : public SmoothSurface {
     TACTUS_ASSERT(!"F of a parametric surface");
     return {};
   }
-  [[nodiscard]] std::span<const SurfaceSeed> seeds() const noexcept final { return seeds_; }
+  [[nodiscard]] const SeedMesh& seed_mesh() const noexcept final { return seeds_; }
 
  protected:
   void find_seeds() { seeds_ = surface_seeds(*this); }  // last in a constructor
@@ -50,7 +50,7 @@ class ParametricSurface : public SmoothSurface {
   }
 
  private:
-  std::vector<SurfaceSeed> seeds_;
+  SeedMesh seeds_;
 };
 
 class ImplicitSurface : public SmoothSurface {
@@ -61,7 +61,7 @@ class ImplicitSurface : public SmoothSurface {
     return {};
   }
   [[nodiscard]] SurfacePoint normalise(const SurfacePoint& where) const noexcept final { return where; }
-  [[nodiscard]] std::span<const SurfaceSeed> seeds() const noexcept final { return seeds_; }
+  [[nodiscard]] const SeedMesh& seed_mesh() const noexcept final { return seeds_; }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept override { return symmetric_bounds(*this, X_WS); }
 
  protected:
@@ -72,7 +72,7 @@ class ImplicitSurface : public SmoothSurface {
   }
 
  private:
-  std::vector<SurfaceSeed> seeds_;
+  SeedMesh seeds_;
 };
 
 }  // namespace tactus

@@ -26,7 +26,9 @@ bool before(const SurfaceSeed& a, const SurfaceSeed& b) noexcept {
 class Cavity final : public SmoothSurface {
  public:
   explicit Cavity(std::unique_ptr<SmoothSurface> surface) : base_(std::move(surface)) {
-    for (const SurfaceSeed& seed : base_->seeds()) seeds_.push_back(turned(seed));
+    seeds_ = base_->seed_mesh();
+    for (SurfaceSeed& seed : seeds_.coarse) seed = turned(seed);
+    for (SurfaceSeed& seed : seeds_.fine) seed = turned(seed);
   }
   [[nodiscard]] SmoothKind kind() const noexcept override { return base_->kind(); }
   [[nodiscard]] bool parametric() const noexcept override { return base_->parametric(); }
@@ -48,7 +50,7 @@ class Cavity final : public SmoothSurface {
     return swapped(base_->normalise(swapped(where)));
   }
   [[nodiscard]] Vec3 support(const Vec3& d_S) const noexcept override { return base_->support(d_S); }
-  [[nodiscard]] std::span<const SurfaceSeed> seeds() const noexcept override { return seeds_; }
+  [[nodiscard]] const SeedMesh& seed_mesh() const noexcept override { return seeds_; }
   [[nodiscard]] Vec3 centre() const noexcept override { return base_->centre(); }
   [[nodiscard]] double radius() const noexcept override { return base_->radius(); }
   [[nodiscard]] Aabb bounds(const Frame& X_WS) const noexcept override { return base_->bounds(X_WS); }
@@ -65,7 +67,7 @@ class Cavity final : public SmoothSurface {
   static SurfaceSeed turned(const SurfaceSeed& seed) noexcept { return {seed.p_S, -seed.n_S, swapped(seed.where)}; }
 
   std::unique_ptr<SmoothSurface> base_;
-  std::vector<SurfaceSeed> seeds_;
+  SeedMesh seeds_;
 };
 
 }  // namespace
@@ -124,12 +126,32 @@ LaidOutMesh torus_mesh(int nu, int nv) {
   return mesh;
 }
 
-std::vector<SurfaceSeed> surface_seeds(const SmoothSurface& surface) {
+SeedMesh surface_seeds(const SmoothSurface& surface) {
   const bool sphere = surface.topology() == SmoothTopology::sphere;
-  std::vector<SurfaceSeed> seeds;
-  for (const Vec3& w : (sphere ? sphere_mesh(1) : torus_mesh(12, 6)).w) seeds.push_back(surface.at(w));
-  std::sort(seeds.begin(), seeds.end(), before);
-  return seeds;
+  const auto laid_out = [&](const LaidOutMesh& mesh) {
+    std::vector<SurfaceSeed> seeds;
+    for (const Vec3& w : mesh.w) seeds.push_back(surface.at(w));
+    std::sort(seeds.begin(), seeds.end(), before);
+    return seeds;
+  };
+  SeedMesh out;
+  out.coarse = laid_out(sphere ? sphere_mesh(1) : torus_mesh(12, 6));
+  std::vector<std::vector<SurfaceSeed>> near(out.coarse.size());
+  for (const SurfaceSeed& seed : laid_out(sphere ? sphere_mesh(2) : torus_mesh(24, 12))) {
+    const auto far = [&](const SurfaceSeed& c) { return (c.p_S - seed.p_S).squaredNorm(); };
+    const auto nearest = std::min_element(out.coarse.begin(), out.coarse.end(),
+                                          [&](const auto& a, const auto& b) { return far(a) < far(b); });
+    near[static_cast<std::size_t>(nearest - out.coarse.begin())].push_back(seed);
+  }
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    SeedMesh::Cell cell{static_cast<std::uint32_t>(out.fine.size()), static_cast<std::uint32_t>(near[i].size()), 0};
+    for (const SurfaceSeed& seed : near[i]) {
+      cell.radius = std::max(cell.radius, (seed.p_S - out.coarse[i].p_S).norm());
+      out.fine.push_back(seed);
+    }
+    out.cells.push_back(cell);
+  }
+  return out;
 }
 
 Aabb symmetric_bounds(const SmoothSurface& surface, const Frame& X_WS) noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "core/math/spatial.h"
 #include "core/shape/ellipsoid_form.h"
@@ -43,6 +44,20 @@ enum class SmoothTopology : std::uint8_t { sphere, torus };
 struct SurfaceSeed {
   Vec3 p_S, n_S;       // on the surface, unit outward normal
   SurfacePoint where;  // parametric surfaces only
+};
+
+// Points of a surface at two spacings, sorted, always the same. Of the fine ones each is near a coarse one: what is far
+// from that by more than its cell's radius needs no look at them.
+struct SeedMesh {
+  struct Cell {                          // of coarse[i]
+    std::uint32_t first = 0, count = 0;  // of fine
+    double radius = 0;                   // how far the farthest of them is [m]
+  };
+  std::vector<SurfaceSeed> coarse, fine;  // about half and a quarter of the size apart, at most
+  std::vector<Cell> cells;
+  [[nodiscard]] std::span<const SurfaceSeed> fine_of(std::size_t i) const noexcept {
+    return std::span<const SurfaceSeed>(fine).subspan(cells[i].first, cells[i].count);
+  }
 };
 
 // What a convex hull, given by its farthest points, may be far from.
@@ -88,8 +103,9 @@ class SmoothSurface {
   }
   // Farthest point along d_S of something convex that holds the surface and is hardly larger: quick.
   [[nodiscard]] virtual Vec3 outer_support(const Vec3& d_S) const noexcept { return support(d_S); }
-  // Some points of the surface, at least 24, no gap wider than about half of the size; sorted, always the same.
-  [[nodiscard]] virtual std::span<const SurfaceSeed> seeds() const noexcept = 0;
+  // Some points of the surface, at least 24 coarse ones.
+  [[nodiscard]] virtual const SeedMesh& seed_mesh() const noexcept = 0;
+  [[nodiscard]] std::span<const SurfaceSeed> seeds() const noexcept { return seed_mesh().coarse; }
   // Centre and radius of a ball around the surface, in S [m].
   [[nodiscard]] virtual Vec3 centre() const noexcept = 0;
   [[nodiscard]] virtual double radius() const noexcept = 0;
