@@ -34,47 +34,6 @@ constexpr int kRimStarts = 8, kClimbs = 4;
 constexpr double kNearerThanPlace = 1e-3;
 constexpr int kMostCandidates = 128, kMostLooks = 16;
 
-// By how much the surface bends away from its plane at a seed, on the way to p; the seed's normal turns as it does.
-double bend_towards(const SmoothSurface& surface, SurfaceSeed& seed, const Vec3& p_S) noexcept {
-  ExtremalFeature on;
-  on.set_surface(surface);
-  on.place(seed);
-  on.evaluate();
-  Vec3 t1, t2;
-  tangent_basis(on.n(), t1, t2);
-  Form2 k;
-  Pair2 w;
-  on.curvature(t1, t2, k, w);
-  const double x = t1.dot(p_S - seed.p_S), y = t2.dot(p_S - seed.p_S);
-  seed.n_S = (on.n() + (k.xx * x + k.xy * y) * t1 + (k.xy * x + k.yy * y) * t2).normalized();
-  return 0.5 * (k.xx * x * x + k.yy * y * y) + k.xy * x * y;
-}
-
-// About how far p is from the surface, and its place there: to first order of F, or by the nearest seed; to second
-// order where it may be within `near` (seeds are so far apart that their planes alone miss places).
-double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, double near, SurfaceSeed& foot) noexcept {
-  if (!surface.parametric()) {
-    const ImplicitJet jet = surface.implicit(p_S);
-    const double grad2 = jet.grad.squaredNorm();
-    foot = surface.seeds()[0];
-    if (!(grad2 > 0)) return surface.cavity() ? surface.radius() : -surface.radius();  // its middle
-    foot = {p_S - (jet.F / grad2) * jet.grad, jet.grad / std::sqrt(grad2), {}};
-    return jet.F / std::sqrt(grad2);
-  }
-  foot = surface.seeds()[0];
-  const double outside = std::sqrt((p_S - surface.centre()).squaredNorm()) - surface.radius();
-  if (outside > near && !surface.cavity()) return outside;
-  const SeedMesh& mesh = surface.seed_mesh();
-  const auto far = [&p_S](const SurfaceSeed& seed) { return (seed.p_S - p_S).squaredNorm(); };
-  const auto nearer = [&far](const SurfaceSeed& x, const SurfaceSeed& y) { return far(x) < far(y); };
-  const auto coarse = std::min_element(mesh.coarse.begin(), mesh.coarse.end(), nearer);
-  const auto fine = mesh.fine_of(static_cast<std::size_t>(coarse - mesh.coarse.begin()));
-  const auto nearest = std::min_element(fine.begin(), fine.end(), nearer);
-  foot = *nearest;
-  const double gap = nearest->n_S.dot(p_S - nearest->p_S);
-  return gap > near ? gap : gap + bend_towards(surface, foot, p_S);
-}
-
 bool follows_corners(const SmoothSurface& b) noexcept {
   return b.cavity();
 }

@@ -110,6 +110,9 @@ class ExtremalSearch {
 // Is p in the solid? By F, or by the side of the surface that p lies on at its nearest place, which is not farther than
 // the nearest seed.
 bool surface_holds(const SmoothSurface& surface, const Vec3& p) noexcept;
+// About how far p is from the surface, and its place there: to first order of F, or by the nearest seed; to second
+// order where it may be within `near` (seeds are so far apart that their planes alone miss places).
+double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, double near, SurfaceSeed& foot) noexcept;
 
 // The remembered point, as far ahead as it is said to be. Anything that cannot be one is forgotten.
 ExtremalSide advanced(const Shape& shape, const ExtremalSide& side) noexcept;

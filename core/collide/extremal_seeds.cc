@@ -32,7 +32,46 @@ Vec3 support_point(const void* point, const Vec3&) noexcept {
   return *static_cast<const Vec3*>(point);
 }
 
+// By how much the surface bends away from its plane at a seed, on the way to p; the seed's normal turns as it does.
+double bend_towards(const SmoothSurface& surface, SurfaceSeed& seed, const Vec3& p_S) noexcept {
+  ExtremalFeature on;
+  on.set_surface(surface);
+  on.place(seed);
+  on.evaluate();
+  Vec3 t1, t2;
+  tangent_basis(on.n(), t1, t2);
+  Form2 k;
+  Pair2 w;
+  on.curvature(t1, t2, k, w);
+  const double x = t1.dot(p_S - seed.p_S), y = t2.dot(p_S - seed.p_S);
+  seed.n_S = (on.n() + (k.xx * x + k.xy * y) * t1 + (k.xy * x + k.yy * y) * t2).normalized();
+  return 0.5 * (k.xx * x * x + k.yy * y * y) + k.xy * x * y;
+}
+
 }  // namespace
+
+double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, double near, SurfaceSeed& foot) noexcept {
+  if (!surface.parametric()) {
+    const ImplicitJet jet = surface.implicit(p_S);
+    const double grad2 = jet.grad.squaredNorm();
+    foot = surface.seeds()[0];
+    if (!(grad2 > 0)) return surface.cavity() ? surface.radius() : -surface.radius();  // its middle
+    foot = {p_S - (jet.F / grad2) * jet.grad, jet.grad / std::sqrt(grad2), {}};
+    return jet.F / std::sqrt(grad2);
+  }
+  foot = surface.seeds()[0];
+  const double outside = std::sqrt((p_S - surface.centre()).squaredNorm()) - surface.radius();
+  if (outside > near && !surface.cavity()) return outside;
+  const SeedMesh& mesh = surface.seed_mesh();
+  const auto far = [&p_S](const SurfaceSeed& seed) { return (seed.p_S - p_S).squaredNorm(); };
+  const auto nearer = [&far](const SurfaceSeed& x, const SurfaceSeed& y) { return far(x) < far(y); };
+  const auto coarse = std::min_element(mesh.coarse.begin(), mesh.coarse.end(), nearer);
+  const auto fine = mesh.fine_of(static_cast<std::size_t>(coarse - mesh.coarse.begin()));
+  const auto nearest = std::min_element(fine.begin(), fine.end(), nearer);
+  foot = *nearest;
+  const double gap = nearest->n_S.dot(p_S - nearest->p_S);
+  return gap > near ? gap : gap + bend_towards(surface, foot, p_S);
+}
 
 bool surface_holds(const SmoothSurface& surface, const Vec3& p) noexcept {
   if ((p - surface.centre()).squaredNorm() > surface.radius() * surface.radius()) return surface.cavity();
@@ -87,10 +126,19 @@ bool ExtremalSearch::start_of(const SurfaceSeed& seed, Start& out) const noexcep
   return true;
 }
 
+// Of an A that has no quick support only about where: start_of() is left to those that are used.
 void ExtremalSearch::seed_starts(Starts& starts) const noexcept {
   Start start;
+  const SmoothSurface* other = a_.surface();
+  const bool estimate = other != nullptr && other->convex();
   for (const SurfaceSeed& seed : b_.seeds()) {
-    if (start_of(seed, start)) starts.add(start);
+    if (!estimate) {
+      if (start_of(seed, start)) starts.add(start);
+      continue;
+    }
+    SurfaceSeed on_a;
+    const double gap = gap_to_surface(*other, a_.to_own(seed.p_S), kBetweenSeeds * a_.size(), on_a);
+    if (gap <= 0 || a_.turned(on_a.n_S).dot(seed.n_S) < 0) starts.add({seed.n_S, -gap, &seed, nullptr});
   }
 }
 
@@ -157,7 +205,9 @@ bool ExtremalSearch::cold_seeds() noexcept {
   bool any = false, deeper = false;
   for (int i = 0; i < starts.count; ++i) {
     if (i >= kStarts && any && -starts.best[i].value > best.root_.d + between) break;
-    if (!near_root(starts.best[i])) continue;
+    Start& start = starts.best[i];
+    if (start.seed_a == nullptr && !start.local && !start_of(*start.seed, start)) continue;
+    if (!near_root(start)) continue;
     if (!fits() && (!root_.least || (root_.d < 0 && !root_.parts))) {
       deeper = deeper || (root_.parts && overlaps());
       continue;
