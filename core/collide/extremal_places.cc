@@ -17,7 +17,8 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // much nearer than its seed a place may be.
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.22, kTipNeighbours = 0.25, kBetweenStarts = 0.25,
                  kBetweenSeeds = 0.15;
-constexpr double kLooseGaps = 1.5;  // how much faster than the distance its estimates may change, at most
+constexpr double kBallNeighbours = 0.45;  // of balls and capsules, which touch along curves
+constexpr double kLooseGaps = 1.5;        // how much faster than the distance its estimates may change, at most
 // Conditioning of a level curve.
 constexpr double kLevelCurve = 0.02;
 // Conditioning below which the surfaces nearly fit, and how deep that may be, of the size.
@@ -32,7 +33,7 @@ constexpr double kTipSlack = 0.2;  // of what lies between seeds: how much neare
 constexpr int kRimStarts = 8, kClimbs = 4;
 // Of the smaller one's size: what is as much nearer than a place that is known is not of its neighbourhood.
 constexpr double kNearerThanPlace = 1e-3;
-constexpr int kMostCandidates = 128, kMostLooks = 16;
+constexpr int kMostCandidates = 128, kMostLooks = 16, kMostLooksOfBall = 8;
 
 bool follows_corners(const SmoothSurface& b) noexcept {
   return b.cavity();
@@ -64,7 +65,8 @@ struct Candidates {
 // All in the frame of B, which is not convex.
 class Places {
  public:
-  Places(const ExtremalSolid& a, const SmoothSurface& b, double reach) noexcept : a_(a), b_(b), reach_(reach) {
+  Places(const ExtremalSolid& a, const SmoothSurface& b, double reach, bool level) noexcept
+      : a_(a), b_(b), reach_(reach), along_curves_(level || a.radius() > 0) {
     if (follows_corners(b)) {
       if (a.surface() != nullptr) {
         add_seeds_of_a();
@@ -97,7 +99,7 @@ class Places {
     candidates_.count = kept;
   }
   [[nodiscard]] double neighbourhood(const Candidate& c) const noexcept {
-    if (c.of_b) return kSeedNeighbours * b_.radius();
+    if (c.of_b) return (along_curves_ ? kBallNeighbours : kSeedNeighbours) * b_.radius();
     if (a_.surface() != nullptr) return (c.seed_a == nullptr ? kTipNeighbours : kSeedNeighbours) * a_.size();
     return a_.shape().kind == ShapeKind::cylinder ? 0.9 * a_.shape().radius : 0.0;
   }
@@ -144,6 +146,7 @@ class Places {
   void add_seeds_of_b() noexcept {
     const double slack = kBetweenSeeds * b_.radius(), within = reach_ + slack;
     const SeedMesh& mesh = b_.seed_mesh();
+    if (along_curves_) return add_coarse_seeds_of_b();
     for (std::size_t i = 0; i < mesh.coarse.size(); ++i) {
       const double far = within + kLooseGaps * mesh.cells[i].radius;
       if (gap_to_a(mesh.coarse[i].p_S, far) > far) continue;
@@ -151,6 +154,14 @@ class Places {
         const double gap = gap_to_a(seed.p_S, within);
         if (gap <= within) candidates_.add({gap, seed.p_S, 0, nullptr, seed, true});
       }
+    }
+  }
+  // For balls, capsules, and what touches along a curve: places close to each other are none of their own.
+  void add_coarse_seeds_of_b() noexcept {
+    const double within = reach_ + kBetweenStarts * b_.radius();
+    for (const SurfaceSeed& seed : b_.seeds()) {
+      const double gap = gap_to_a(seed.p_S, within);
+      if (gap <= within) candidates_.add({gap, seed.p_S, 0, nullptr, seed, true});
     }
   }
   [[nodiscard]] double gap_to_a(const Vec3& p, double near) const noexcept {
@@ -162,6 +173,7 @@ class Places {
   const ExtremalSolid& a_;
   const SmoothSurface& b_;
   double reach_;
+  bool along_curves_;
   Candidates candidates_;
 };
 
@@ -294,16 +306,16 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
   }
   // Along a level curve several places are sought, not its lowest one again and again.
   const bool level = std::any_of(known.begin(), known.end(), on_level_curve);
-  const Sought sought = level ? Sought::across : Sought::least;
+  const Sought sought = level ? Sought::across : solid.radius() > 0 ? Sought::root : Sought::least;
   if (level) reach = std::max(reach, beside_level(a, b));
-  Places places(solid, *b.smooth, reach);
+  Places places(solid, *b.smooth, reach, level);
   places.keep_lowest(level);
   const double size = size_of_pair(a, b), same2 = kOnePlace * kOnePlace * size * size;
   Vec3 found_a[kMostLooks], found_b[kMostLooks];  // in the frame of B
   std::uint32_t count = 0;
   int looks = 0;
   for (const Candidate& c : places.candidates()) {
-    if (count == room || looks == kMostLooks) break;
+    if (count == room || looks == (level || solid.radius() > 0 ? kMostLooksOfBall : kMostLooks)) break;
     const double near = places.neighbourhood(c), near2 = std::max(near * near, same2);
     const auto covers = [&](const Vec3& pa, const Vec3& pb) {
       // A corner's own place lies its radius away from it.

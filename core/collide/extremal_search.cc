@@ -49,7 +49,7 @@ double ExtremalSearch::gap_along(const Vec3& n) const noexcept {
 
 // A root with the feature; border: what bounds it, where that was reached first.
 bool ExtremalSearch::solve(std::int32_t feature, std::uint32_t most, std::int32_t& border) noexcept {
-  const bool steps = sought_ != Sought::root && a_.surface() == nullptr;
+  const bool steps = sought_ == Sought::least && a_.surface() == nullptr && !a_.is_corner(feature);
   for (std::uint32_t done = 0; done < most; done += kStepsWithin) {
     const std::uint32_t now = steps ? std::min(kStepsWithin, most - done) : most;
     const bool solved = solve_extremal(on_a_, on_b_, scale_, now, root_, sought_);

@@ -185,7 +185,8 @@ bool ExtremalSearch::approach(const Start& start) noexcept {
 // Newton's method from a start may end farther away, or at no minimum: then again from nearer.
 bool ExtremalSearch::near_root(const Start& start) noexcept {
   const bool found = start_at(start);
-  if (sought_ == Sought::across && found && fits()) return true;  // a nearer place may be along the curve
+  if ((sought_ == Sought::across || start.value >= 0) && found && fits())
+    return true;  // a nearer place may be along the curve
   if (found && (root_.d < 0 ? root_.parts : root_.least) && root_.d <= -start.value) return true;
   return approach(start) || (found && start_at(start));
 }
@@ -194,7 +195,7 @@ bool ExtremalSearch::near_root(const Start& start) noexcept {
 // seeds. Where that proves nothing, from all of them.
 bool ExtremalSearch::cold_seeds() noexcept {
   if (b_.cavity()) return cold_hollow();
-  sought_ = Sought::least;
+  sought_ = a_.radius() > 0 ? Sought::root : Sought::least;  // a ball's is a matter of its centre
   Starts starts;
   starts.most = kMostStarts;
   seed_starts(starts);

@@ -156,10 +156,10 @@ bool descend(const Local& s, double n11, double n12, double n22, double longest,
   // H = k_a + k_b N^-1, which is symmetric.
   const double xx = ka.xx + (kb.xx * n22 - kb.xy * n12) / det, xy = ka.xy + (kb.xy * n11 - kb.xx * n12) / det,
                yy = ka.yy + (kb.yy * n11 - kb.xy * n12) / det;
-  if (positive(xx, xy, yy)) return false;
   const double half = 0.5 * (xx - yy), spread = std::sqrt(half * half + xy * xy);
   const double steepest = std::abs(0.5 * (xx + yy)) + spread, slope = std::sqrt(s.q.x * s.q.x + s.q.y * s.q.y);
-  if (!(slope > 0)) return false;
+  // Where they fit along a curve it is as good as level, not a top.
+  if (!(slope > 0) || 0.5 * (xx + yy) - spread >= -kValley * steepest) return false;
   const double by = std::min(longest / slope, 1 / steepest);
   x_a = {by * s.q.x, by * s.q.y};
   return true;
@@ -349,7 +349,7 @@ bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::u
       return false;
     }
     last = s.residual;
-    const double descent = sought == Sought::root ? 0.0 : kLongestDescent * scale;
+    const double descent = sought == Sought::least ? kLongestDescent * scale : 0.0;
     if (!across && !newton_step(s, a.dim(), descent, x_a, x_b)) return false;
     const double length2 = std::max(x_b.x * x_b.x + x_b.y * x_b.y, a.surface() ? x_a.x * x_a.x + x_a.y * x_a.y : 0.0);
     const double longest = kLongestStep * scale, last_step = kLastStep * scale;
