@@ -82,7 +82,9 @@ bool ExtremalSearch::walk(std::int32_t feature, const Vec3& start, std::uint32_t
       return true;
     }
     from = root_.pa;
-    if (solved && back != nullptr && a_.is_face(feature)) from = start, on_b_.place(*back);
+    // Of a way down, what it left the face at is nearer than where it began.
+    const bool again = solved || sought_ != Sought::least;
+    if (again && back != nullptr && a_.is_face(feature)) from = start, on_b_.place(*back);
     feature = next;
   }
   return false;

@@ -195,7 +195,7 @@ bool ExtremalSearch::near_root(const Start& start) noexcept {
 // seeds. Where that proves nothing, from all of them.
 bool ExtremalSearch::cold_seeds() noexcept {
   if (b_.cavity()) return cold_hollow();
-  sought_ = a_.radius() > 0 ? Sought::root : Sought::least;  // a ball's is a matter of its centre
+  sought_ = Sought::root;
   Starts starts;
   starts.most = kMostStarts;
   seed_starts(starts);

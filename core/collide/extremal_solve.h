@@ -20,8 +20,8 @@ struct ExtremalRoot {
 };
 
 // What is sought. Where two surfaces are as near along a curve (a ball in a ring's hole), across: the curve's bottom
-// next to b's point, wherever the curve itself is lowest, while it is nearly level there. Least:
-// where the distance has no minimum near, first down its slope, as long as Newton's method would go up.
+// next to b's point, wherever the curve itself is lowest, while it is nearly level there. Least: where the distance has
+// no minimum near, first down its slope, as long as Newton's method would go up.
 enum class Sought : std::uint8_t { root, least, across };
 // From where the features are now; b is a surface. scale: a length of the pair. False: no root was found within `most`
 // steps; pa is where they led on A. Each step costs one evaluation of each feature.
