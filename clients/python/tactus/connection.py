@@ -267,9 +267,11 @@ class Connection:
         kind = EventKind(event.kind).name if event.kind in EventKind._value2member_map_ else f"EVENT_{event.kind}"
         if kind == "LEASE_LOST":
             self.leases.lost(event.text, "the server took it away (expired or taken over)")
+        told = Event(kind, event.tick, event.text, event.scene_epoch)
         if kind == "SCENE_CHANGED" and event.scene_epoch != self.scene.scene_epoch:
-            self._scene_is_new(event.scene_epoch)
-        self._emit(Event(kind, event.tick, event.text, event.scene_epoch))
+            self._scene_is_new(told)
+        else:
+            self._emit(told)
 
     def _take_datagrams(self, link):
         for kind, sequence, payload, received_ns in link.receive_datagrams():
@@ -335,11 +337,17 @@ class Connection:
 
     # --- scene changes
 
-    def _scene_is_new(self, scene_epoch):
-        """Another epoch was announced: ask what it holds. States of it are left aside until the answer is here."""
+    def _scene_is_new(self, event):
+        """Another epoch was announced: ask what it holds. States of it are left aside until the answer is here, and the event is
+        told when the streams run again: who hears of it reads no state of the old scene."""
         if not self._own_changes:
-            self.disarm(f"the scene changed (new scene_epoch {scene_epoch:#010x})")
-        self.request_later("describe_scene", lambda reply: self._adopt(reply.scene))
+            self.disarm(f"the scene changed (new scene_epoch {event.scene_epoch:#010x})")
+
+        def adopt(reply):
+            self._adopt(reply.scene)
+            self.request_later("list_leases", lambda _: self._emit(event))  # replies come in order
+
+        self.request_later("describe_scene", adopt)
 
     def _adopt(self, description):
         with self.lock:
