@@ -22,7 +22,7 @@ bool meet_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
   const double least = d.gap > 0 ? std::min(0.5 * d.gap, d.gap - 1e-3 * behind) : 1.001 * d.gap - 1e-6 * behind;
   for (int attempt = 0; attempt < 4; ++attempt, behind *= 0.03) {
     witness.axis_A = X_WA.R.transpose() * d.n_W;
-    if (attempt > 0 || d.gap > 0) {  // faces and edges
+    if (attempt > 0) {  // faces and edges
       if (witness.feature_a >= 0) witness.feature_a = -1;
       if (witness.feature_b >= 0) witness.feature_b = -1;
     }

@@ -266,7 +266,9 @@ void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuf
       axis = {nearest.n, -nearest.distance, -1, -1, false};
       if (nearest.region > 0) {  // of other solids distances are searched for anew each time
         axis.feature_a = -2 - nearest.region, axis.feature_b = -2 - nearest.part;
-        axis.proved = axis.feature_a == last.feature_a && axis.feature_b == last.feature_b;
+        // An end, or all of a level segment, is looked at without a search: on the same face it does not matter which.
+        const bool looked_at = nearest.part != kInside && last.feature_b < -2 - kInside;
+        axis.proved = axis.feature_a == last.feature_a && (looked_at || axis.feature_b == last.feature_b);
       }
       p_core = s.c + nearest.t * s.u;
     } else if (!hull) {
