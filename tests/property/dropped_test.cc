@@ -33,7 +33,8 @@ TEST_CASE("dropped: what is not convex is found all around before it is deep, an
                                       {ContactModelKind::st},
                                       {ContactModelKind::peg}};
   double deepest = 0, rise = 0;
-  for (const auto& [on, body] : pairs) {
+  for (const auto& pair : pairs) {
+    const char *const on = pair.first, *const body = pair.second;
     for (const test::Stepping& stepping : steppings) {
       for (const std::uint64_t seed : {1u, 2u}) {
         const std::string name = stepping.name();
