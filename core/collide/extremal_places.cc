@@ -18,6 +18,7 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.22, kTipNeighbours = 0.25, kBetweenStarts = 0.25,
                  kBetweenSeeds = 0.15;
 constexpr double kBallNeighbours = 0.45;  // of balls and capsules, which touch along curves
+constexpr double kPlaceNeighbours = 0.7;  // of a seed's: that of a place, which may lie between two seeds
 constexpr double kLooseGaps = 1.5;        // how much faster than the distance its estimates may change, at most
 // Conditioning of a level curve.
 constexpr double kLevelCurve = 0.02;
@@ -74,6 +75,7 @@ class Places {
         add_corners();
       }
     }
+    if (!follows_corners(b) && a.radius() == 0) add_deep_corners();
     // A ball, or an end of a capsule, that is wider than the wall bends touches it in several places.
     if (!follows_corners(b) || !b.hollow_is_convex() || a.radius() > 0) add_seeds_of_b();
   }
@@ -103,6 +105,10 @@ class Places {
     if (a_.surface() != nullptr) return (c.seed_a == nullptr ? kTipNeighbours : kSeedNeighbours) * a_.size();
     return a_.shape().kind == ShapeKind::cylinder ? 0.9 * a_.shape().radius : 0.0;
   }
+  // Of a place that is known.
+  [[nodiscard]] double place_neighbourhood(const Candidate& c) const noexcept {
+    return (along_curves_ ? 1.0 : kPlaceNeighbours) * neighbourhood(c);
+  }
   [[nodiscard]] std::span<const Candidate> candidates() const noexcept {
     return {candidates_.at, static_cast<std::size_t>(candidates_.count)};
   }
@@ -112,6 +118,10 @@ class Places {
     Candidate c{0, p, feature, nullptr, {}, false};
     c.gap = gap_to_surface(b_, p, reach_ + slack + a_.radius(), c.seed_b) - a_.radius();
     if (c.gap <= reach_ + slack) candidates_.add(c);
+  }
+  // Between two seeds a corner may be in B while at all seeds around the gap is less than there.
+  void add_deep_corners() noexcept {
+    for (int i = 0; i < a_.corners(); ++i) add_corner(a_.corner(i), i, 0);
   }
   void add_corners() noexcept {
     const double slack = kBetweenStarts * std::min(a_.size(), b_.radius());
@@ -258,7 +268,7 @@ bool ExtremalSearch::look_from(const SurfaceSeed& seed_b, Sought sought) noexcep
   if (a_.bounded() && !start_of(seed_b, start)) return false;
   const bool found = a_.bounded() ? near_root(start) : start_at(start);
   local_ = true;
-  return found && is_place();
+  return (found && is_place()) || look_along(seed_b);
 }
 
 // A lies in a ball that touches it at its point, and B outside of one that touches B there. If the first, grown by the
@@ -316,7 +326,7 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
   int looks = 0;
   for (const Candidate& c : places.candidates()) {
     if (count == room || looks == (level || solid.radius() > 0 ? kMostLooksOfBall : kMostLooks)) break;
-    const double near = places.neighbourhood(c), near2 = std::max(near * near, same2);
+    const double near = places.place_neighbourhood(c), near2 = std::max(near * near, same2);
     const auto covers = [&](const Vec3& pa, const Vec3& pb) {
       // A corner's own place lies its radius away from it.
       const double away = std::sqrt(((c.of_b ? pb : pa) - c.p).squaredNorm()) - (c.of_b ? 0.0 : solid.radius());

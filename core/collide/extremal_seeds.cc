@@ -195,7 +195,6 @@ bool ExtremalSearch::near_root(const Start& start) noexcept {
 // seeds. Where that proves nothing, from all of them.
 bool ExtremalSearch::cold_seeds() noexcept {
   if (b_.cavity()) return cold_hollow();
-  sought_ = Sought::root;
   Starts starts;
   starts.most = kMostStarts;
   seed_starts(starts);
@@ -204,19 +203,24 @@ bool ExtremalSearch::cold_seeds() noexcept {
   const double between = kBetweenSeeds * (b_.radius() + (both ? a_.size() : 0.0));
   ExtremalSearch best(a_, b_);
   bool any = false, deeper = false;
+  const auto look = [&](const Start& start) {
+    if (!near_root(start)) return false;
+    if (!fits() && (!root_.least || (root_.d < 0 && !root_.parts))) {
+      deeper = deeper || (root_.parts && overlaps());
+    } else if ((root_.d >= 0 || overlaps_there()) && !(any && root_.d >= best.root_.d)) {
+      any = true;
+      best.keep(*this);
+    }
+    return (root_.pb - start.seed->p_S).squaredNorm() <= between * between;
+  };
   for (int i = 0; i < starts.count; ++i) {
     if (i >= kStarts && any && -starts.best[i].value > best.root_.d + between) break;
     Start& start = starts.best[i];
     if (start.seed_a == nullptr && !start.local && !start_of(*start.seed, start)) continue;
-    if (!near_root(start)) continue;
-    if (!fits() && (!root_.least || (root_.d < 0 && !root_.parts))) {
-      deeper = deeper || (root_.parts && overlaps());
-      continue;
-    }
-    if (root_.d < 0 && !overlaps_there()) continue;
-    if (any && root_.d >= best.root_.d) continue;
-    any = true;
-    best.keep(*this);
+    sought_ = Sought::root;
+    if (look(start) || a_.radius() > 0) continue;
+    sought_ = Sought::least;  // Newton's method went elsewhere: what is near the seed?
+    look(start);
   }
   // A seed nearer than the place found says that there is another, and so does an overlap.
   if (!any || (best.root_.d > 0 && (best.root_.d > nearest || deeper))) return cold_deep();
