@@ -13,13 +13,13 @@ namespace tactus {
 namespace {
 
 constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
-// Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood, and how
-// much nearer than its seed a place may be.
-constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.22, kTipNeighbours = 0.25, kBetweenStarts = 0.25,
-                 kBetweenSeeds = 0.15;
-constexpr double kBallNeighbours = 0.45;  // of balls and capsules, which touch along curves
-constexpr double kPlaceNeighbours = 0.7;  // of a seed's: that of a place, which may lie between two seeds
-constexpr double kLooseGaps = 1.5;        // how much faster than the distance its estimates may change, at most
+// Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood (of B,
+// of A, of tips of A), and how much nearer than its seed a place may be.
+constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.18, kOwnNeighbours = 0.22, kTipNeighbours = 0.25,
+                 kBetweenStarts = 0.25, kBetweenSeeds = 0.15;
+constexpr double kBallNeighbours = 0.45;   // where they may touch along a curve: B's, of balls and capsules, too
+constexpr double kPlaceNeighbours = 0.85;  // of a seed's: that of a place, which may lie between two seeds
+constexpr double kLooseGaps = 1.5;         // how much faster than the distance its estimates may change, at most
 // Conditioning of a level curve.
 constexpr double kLevelCurve = 0.02;
 // Conditioning below which the surfaces nearly fit, and how deep that may be, of the size.
@@ -102,12 +102,12 @@ class Places {
   }
   [[nodiscard]] double neighbourhood(const Candidate& c) const noexcept {
     if (c.of_b) return (along_curves_ ? kBallNeighbours : kSeedNeighbours) * b_.radius();
-    if (a_.surface() != nullptr) return (c.seed_a == nullptr ? kTipNeighbours : kSeedNeighbours) * a_.size();
+    if (a_.surface() != nullptr) return (c.seed_a == nullptr ? kTipNeighbours : kOwnNeighbours) * a_.size();
     return a_.shape().kind == ShapeKind::cylinder ? 0.9 * a_.shape().radius : 0.0;
   }
   // Of a place that is known.
   [[nodiscard]] double place_neighbourhood(const Candidate& c) const noexcept {
-    return (along_curves_ ? 1.0 : kPlaceNeighbours) * neighbourhood(c);
+    return (c.of_b && !along_curves_ ? kPlaceNeighbours : 1.0) * neighbourhood(c);
   }
   [[nodiscard]] std::span<const Candidate> candidates() const noexcept {
     return {candidates_.at, static_cast<std::size_t>(candidates_.count)};

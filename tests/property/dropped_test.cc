@@ -42,7 +42,7 @@ TEST_CASE("dropped: what is not convex is found all around before it is deep, an
                                       {ContactModelKind::peg}};
   double deepest = 0, rise = 0;
   for (const auto& pair : pairs) {
-    const char *const on = pair.first, *const body = pair.second;
+    const std::string on = pair.first, body = pair.second;
     for (const test::Stepping& stepping : steppings) {
       for (const std::uint64_t seed : {1u, 2u}) {
         const std::string name = stepping.name();
