@@ -222,6 +222,7 @@ bool ExtremalSearch::cold_seeds() noexcept {
     sought_ = Sought::least;  // Newton's method went elsewhere: what is near the seed?
     look(start);
   }
+  sought_ = Sought::root;
   // A seed nearer than the place found says that there is another, and so does an overlap.
   if (!any || (best.root_.d > 0 && (best.root_.d > nearest || deeper))) return cold_deep();
   keep(best);
