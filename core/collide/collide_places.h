@@ -19,8 +19,8 @@ bool several_places(const PairRecord* records, std::uint32_t place_count) noexce
 // All contacts of a at X_WA against b at X_WB; has_places(a, b). records: place_count (at most kMaxMeshPatches)
 // consecutive records of this pair, of which the first is the pair's nearest place while it has only one; a place keeps
 // its record from tick to tick. reach: points up to this far apart are found, with depth = -gap; margin: so are those
-// of places that touched last tick. Cost: beside the nearest place 2 to 10 us while the two touch, unless that is
-// proved to be the only one.
+// of places that touched last tick. Cost: beside the nearest place what other_places() takes while the two touch,
+// unless that is proved to be the only one.
 void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
                     PairRecord* records, std::uint32_t place_count, PlaceContacts& out) noexcept;
 

@@ -103,7 +103,8 @@ class Places {
   [[nodiscard]] double neighbourhood(const Candidate& c) const noexcept {
     if (c.of_b) return (along_curves_ ? kBallNeighbours : kSeedNeighbours) * b_.radius();
     if (a_.surface() != nullptr) return (c.seed_a == nullptr ? kTipNeighbours : kOwnNeighbours) * a_.size();
-    return a_.shape().kind == ShapeKind::cylinder ? 0.9 * a_.shape().radius : 0.0;
+    if (a_.shape().kind == ShapeKind::cylinder) return 0.9 * a_.shape().radius;
+    return follows_corners(b_) ? 0.0 : kOwnNeighbours * a_.size();  // many corners make a round hull
   }
   // Of a place that is known.
   [[nodiscard]] double place_neighbourhood(const Candidate& c) const noexcept {
@@ -154,9 +155,9 @@ class Places {
     return true;
   }
   void add_seeds_of_b() noexcept {
-    const double slack = kBetweenSeeds * b_.radius(), within = reach_ + slack;
-    const SeedMesh& mesh = b_.seed_mesh();
     if (along_curves_) return add_coarse_seeds_of_b();
+    const double within = reach_ + kBetweenSeeds * b_.radius();
+    const SeedMesh& mesh = b_.seed_mesh();
     for (std::size_t i = 0; i < mesh.coarse.size(); ++i) {
       const double far = within + kLooseGaps * mesh.cells[i].radius;
       if (gap_to_a(mesh.coarse[i].p_S, far) > far) continue;
@@ -227,8 +228,9 @@ bool ExtremalSearch::fits() const noexcept {
 }
 
 bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a,
-                             const SurfaceSeed& seed_b) noexcept {
+                             const SurfaceSeed& seed_b, Sought sought) noexcept {
   local_ = true;
+  sought_ = sought;
   if (a_.surface() != nullptr) {
     a_.set(0, Vec3::Zero(), on_a_);
     if (seed_a != nullptr) {
@@ -241,8 +243,8 @@ bool ExtremalSearch::look_at(std::int32_t feature_a, const Vec3& p, const Surfac
   return (walk(feature_a, p, kLookSteps) && is_place()) || (b_.cavity() && look_along(seed_b));
 }
 
-// In a hollow, from where Newton's method found a saddle or nothing (a sharp corner between two seeds): A's farthest
-// point against the wall's normal, the wall there, and so on. Each lies nearer to the wall.
+// From where Newton's method found a saddle or nothing (a sharp corner between two seeds): A's farthest point against
+// B's normal, B there, and so on. In a hollow each lies nearer to the wall.
 bool ExtremalSearch::look_along(const SurfaceSeed& seed_b) noexcept {
   if (a_.surface() == nullptr || !a_.surface()->convex()) return false;
   SurfaceSeed wall = seed_b, refined;
@@ -317,6 +319,7 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
   // Along a level curve several places are sought, not its lowest one again and again.
   const bool level = std::any_of(known.begin(), known.end(), on_level_curve);
   const Sought sought = level ? Sought::across : solid.radius() > 0 ? Sought::root : Sought::least;
+  const Sought at_a = follows_corners(*b.smooth) ? Sought::root : sought;
   if (level) reach = std::max(reach, beside_level(a, b));
   Places places(solid, *b.smooth, reach, level);
   places.keep_lowest(level);
@@ -340,7 +343,7 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
     if (taken) continue;
     ++looks;
     const bool found =
-        c.of_b ? search.look_from(c.seed_b, sought) : search.look_at(c.feature_a, c.p, c.seed_a, c.seed_b);
+        c.of_b ? search.look_from(c.seed_b, sought) : search.look_at(c.feature_a, c.p, c.seed_a, c.seed_b, at_a);
     if (!found) continue;
     ExtremalPair pair = pair_of(search, solid, X_WB);
     if (!(pair.d < reach)) continue;

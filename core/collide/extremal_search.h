@@ -15,7 +15,8 @@ class ExtremalSearch {
   // From the remembered points to the place near them, one of several that the pair may have (extremal_places.h).
   bool near(const ExtremalSide& side_a, const ExtremalSide& side_b, Sought sought) noexcept;
   // From a corner, rim or seed of A and a place of B, to a place; and from a place of B to A's nearest.
-  bool look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a, const SurfaceSeed& seed_b) noexcept;
+  bool look_at(std::int32_t feature_a, const Vec3& p, const SurfaceSeed* seed_a, const SurfaceSeed& seed_b,
+               Sought sought) noexcept;
   bool look_from(const SurfaceSeed& seed_b, Sought sought) noexcept;
   // Of a root: certainly no other place is nearer than `reach`, but for the root's own neighbourhood? pa, pb: of the
   // solids themselves.
@@ -36,7 +37,7 @@ class ExtremalSearch {
     double value = 0;                   // larger is better
     const SurfaceSeed* seed = nullptr;  // where on B; none: the farthest along n
     const SurfaceSeed* seed_a = nullptr;
-    bool local = false;                             // A's feature is the one at `from`, not its farthest along -n
+    bool local = false;                             // on A's feature that is farthest along -n, begin at `from`
     Vec3 from = Vec3::Zero(), back = Vec3::Zero();  // on A; by how much B is moved back there, out of A
   };
   static constexpr int kStarts = 6, kMostStarts = 20;

@@ -59,13 +59,13 @@ double gap_to_surface(const SmoothSurface& surface, const Vec3& p_S, double near
     foot = {p_S - (jet.F / grad2) * jet.grad, jet.grad / std::sqrt(grad2), {}};
     return jet.F / std::sqrt(grad2);
   }
-  foot = surface.seeds()[0];
-  const double outside = std::sqrt((p_S - surface.centre()).squaredNorm()) - surface.radius();
-  if (outside > near && !surface.cavity()) return outside;
   const SeedMesh& mesh = surface.seed_mesh();
   const auto far = [&p_S](const SurfaceSeed& seed) { return (seed.p_S - p_S).squaredNorm(); };
   const auto nearer = [&far](const SurfaceSeed& x, const SurfaceSeed& y) { return far(x) < far(y); };
   const auto coarse = std::min_element(mesh.coarse.begin(), mesh.coarse.end(), nearer);
+  foot = *coarse;
+  const double outside = std::sqrt((p_S - surface.centre()).squaredNorm()) - surface.radius();
+  if (outside > near && !surface.cavity()) return outside;
   const auto fine = mesh.fine_of(static_cast<std::size_t>(coarse - mesh.coarse.begin()));
   const auto nearest = std::min_element(fine.begin(), fine.end(), nearer);
   foot = *nearest;
@@ -198,7 +198,7 @@ bool ExtremalSearch::cold_seeds() noexcept {
   Starts starts;
   starts.most = kMostStarts;
   seed_starts(starts);
-  const double nearest = starts.count > 0 ? -starts.best[0].value : 0;
+  double nearest = std::numeric_limits<double>::infinity();
   const bool both = a_.surface() != nullptr && !a_.surface()->convex();
   const double between = kBetweenSeeds * (b_.radius() + (both ? a_.size() : 0.0));
   ExtremalSearch best(a_, b_);
@@ -207,16 +207,18 @@ bool ExtremalSearch::cold_seeds() noexcept {
     if (!near_root(start)) return false;
     if (!fits() && (!root_.least || (root_.d < 0 && !root_.parts))) {
       deeper = deeper || (root_.parts && overlaps());
-    } else if ((root_.d >= 0 || overlaps_there()) && !(any && root_.d >= best.root_.d)) {
-      any = true;
-      best.keep(*this);
+      return false;
     }
+    if (root_.d < 0 && !overlaps_there()) return false;
+    if (!any || root_.d < best.root_.d) best.keep(*this);
+    any = true;
     return (root_.pb - start.seed->p_S).squaredNorm() <= between * between;
   };
   for (int i = 0; i < starts.count; ++i) {
     if (i >= kStarts && any && -starts.best[i].value > best.root_.d + between) break;
     Start& start = starts.best[i];
     if (start.seed_a == nullptr && !start.local && !start_of(*start.seed, start)) continue;
+    nearest = std::min(nearest, -start.value);
     sought_ = Sought::root;
     if (look(start) || a_.radius() > 0) continue;
     sought_ = Sought::least;  // Newton's method went elsewhere: what is near the seed?

@@ -145,6 +145,7 @@ SeedMesh surface_seeds(const SmoothSurface& surface) {
   }
   for (std::size_t i = 0; i < near.size(); ++i) {
     SeedMesh::Cell cell{static_cast<std::uint32_t>(out.fine.size()), static_cast<std::uint32_t>(near[i].size()), 0};
+    TACTUS_ASSERT(!near[i].empty());  // the fine mesh has the coarse one's points
     for (const SurfaceSeed& seed : near[i]) {
       cell.radius = std::max(cell.radius, (seed.p_S - out.coarse[i].p_S).norm());
       out.fine.push_back(seed);

@@ -46,8 +46,8 @@ struct SurfaceSeed {
   SurfacePoint where;  // parametric surfaces only
 };
 
-// Points of a surface at two spacings, sorted, always the same. Of the fine ones each is near a coarse one: what is far
-// from that by more than its cell's radius needs no look at them.
+// Points of a surface at two spacings, always in the same order. Of the fine ones each is in the cell of the nearest
+// coarse one, which is among them: what is far from that by more than the cell's radius needs no look at them.
 struct SeedMesh {
   struct Cell {                          // of coarse[i]
     std::uint32_t first = 0, count = 0;  // of fine

@@ -27,6 +27,7 @@ int drop_all(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1.0;
   const int seeds = argc > 2 ? std::atoi(argv[2]) : 1;
   const auto named = [&](int i, const std::string& name) { return argc <= i || *argv[i] == '\0' || name == argv[i]; };
+  int rows = 0;
   const std::vector<Solid> fixed = fixed_solids(), moving = dropped_solids();
   Worst worst[] = {{"deepest", &Dropped::deepest, 0, {}},
                    {"late", &Dropped::late, 0, {}},
@@ -42,6 +43,7 @@ int drop_all(int argc, char** argv) {
           name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
           if (!named(3, f.name) || !named(4, m.name) || !named(5, name)) continue;
           const int steps = static_cast<int>(1000 * seconds);
+          ++rows;
           const Dropped row = drop(f, m, stepping, seed, steps);
           const std::string where = f.name + "," + m.name + "," + name + "," + std::to_string(seed);
           std::printf("%s,%d,%.2e,%.2e,%.3g,%.1f,%llu\n", where.c_str(), steps, row.deepest, row.late, row.rise, row.us,
@@ -50,6 +52,8 @@ int drop_all(int argc, char** argv) {
           for (Worst& w : worst)
             if (row.*w.of > w.value) w.value = row.*w.of, w.where = where;
         }
+  if (rows == 0)
+    return std::fprintf(stderr, "no such shapes or stepper: names as in the columns of a run without them\n"), 1;
   for (const Worst& w : worst) std::printf("# worst %s: %.3g, %s\n", w.what, w.value, w.where.c_str());
   return 0;
 }

@@ -161,12 +161,13 @@ std::vector<Solid> dropped_solids() {
   out.push_back(smooth("ellipsoid", make_ellipsoid({0.12, 0.08, 0.06})));
   out.push_back(smooth("superellipsoid", make_superellipsoid({0.1, 0.1, 0.08}, 0.5, 0.6)));
   out.push_back(smooth("rounded_cube", make_superellipsoid({0.1, 0.1, 0.1}, 0.1, 0.1)));
-  out.push_back(smooth("revolution", make_revolution(scaled(egg_profile(), 0.3), error)));
-  out.push_back(smooth("spline_ball", make_spline(scaled(ball_control(5, 4, 6), 0.4), {5, 4, 6}, error)));
-  out.push_back(smooth("pear", make_revolution(scaled(pear_profile(), 0.3), error)));
+  out.push_back(smooth("revolution", checked(make_revolution(scaled(egg_profile(), 0.3), error), error)));
+  out.push_back(
+      smooth("spline_ball", checked(make_spline(scaled(ball_control(5, 4, 6), 0.4), {5, 4, 6}, error), error)));
+  out.push_back(smooth("pear", checked(make_revolution(scaled(pear_profile(), 0.3), error), error)));
   out.push_back(torus("torus", 0.12, 0.04));
-  out.push_back(smooth("spline_torus", make_spline(scaled(torus_control(9, 6), 0.4), {9, 6}, error)));
-  out.push_back(smooth("revolved_ring", make_revolution(scaled(ring_profile(), 0.4), error)));
+  out.push_back(smooth("spline_torus", checked(make_spline(scaled(torus_control(9, 6), 0.4), {9, 6}, error), error)));
+  out.push_back(smooth("revolved_ring", checked(make_revolution(scaled(ring_profile(), 0.4), error), error)));
   return out;
 }
 
@@ -210,8 +211,12 @@ Dropped drop(const Solid& fixed, const Solid& moving, const Stepping& stepping, 
   const auto begin = std::chrono::steady_clock::now();
   std::chrono::steady_clock::duration looking{};
   for (int i = 0; i < steps; ++i) {
-    row.unresolved += world.step().exact.unresolved;
+    const StepReport report = world.step();
+    row.unresolved += report.exact.unresolved;
+    row.touched = row.touched || world.contacts().point_count > 0;
+    row.failures += report.solver_failures;
     const double energy = total_energy(world);
+    row.finite = row.finite && std::isfinite(energy);
     least = std::min(least, energy);
     row.rise = std::max(row.rise, energy - least);
     if (i % kLookEvery != 0) continue;

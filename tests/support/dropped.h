@@ -38,10 +38,11 @@ std::vector<Solid> fixed_solids();
 double overlap(const Solid& a, const Frame& X_WA, const Solid& b, const Frame& X_WB);
 
 struct Dropped {
-  double deepest = 0, late = 0;  // overlap at any time, and in the last third [m]
-  double rise = 0;               // of the mechanical energy, the most [J]
-  double us = 0;                 // a step
-  std::uint64_t unresolved = 0;  // steps of the exact stepper
+  double deepest = 0, late = 0;                // overlap at any time, and in the last third [m]
+  double rise = 0;                             // of the mechanical energy, the most [J]
+  double us = 0;                               // a step
+  std::uint64_t unresolved = 0, failures = 0;  // steps of the exact stepper; of solvers
+  bool touched = false, finite = true;         // at any time; the energy, at all times
 };
 
 // 1 kg falls in steps of 1 ms from a random pose on what is fixed in a random one, or into a bowl; on nothing if it

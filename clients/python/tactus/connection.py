@@ -70,6 +70,7 @@ class Connection:
         self._states_received = 0
         self._own_changes = 0
         self._refreshing = False
+        self._untold = []  # SCENE_CHANGED until the new scene is known
         self._down_reason = ""
         self.link = open_link()
         self._prepare(self.link)
@@ -345,9 +346,17 @@ class Connection:
 
         def adopt(reply):
             self._adopt(reply.scene)
-            self.request_later("list_leases", lambda _: self._emit(event))  # replies come in order
+            self.request_later("list_leases", lambda _: self._tell())  # replies come in order
 
+        with self.lock:
+            self._untold.append(event)
         self.request_later("describe_scene", adopt)
+
+    def _tell(self):
+        with self.lock:
+            told, self._untold = self._untold, []
+            for event in told:
+                self._emit(event)
 
     def _adopt(self, description):
         with self.lock:
@@ -429,6 +438,7 @@ class Connection:
                 self.reconnects += 1
                 self._down_reason = ""
                 self._emit(Event("RECONNECTED", 0, link.build, self.scene.scene_epoch))
+                self._tell()
             return
 
     def _prepare(self, link):
