@@ -16,7 +16,7 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // Of the smaller one's size: places nearer to each other are one; of the surface's: seeds of one neighbourhood (of B,
 // of A, of tips of A), and how much nearer than its seed a place may be.
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.18, kOwnNeighbours = 0.22, kTipNeighbours = 0.25,
-                 kBetweenStarts = 0.25, kBetweenSeeds = 0.15;
+                 kBetweenStarts = 0.25, kBetweenFineSeeds = 0.15;
 constexpr double kBallNeighbours = 0.45;   // where they may touch along a curve: B's, of balls and capsules, too
 constexpr double kPlaceNeighbours = 0.85;  // of a seed's: that of a place, which may lie between two seeds
 constexpr double kLooseGaps = 1.5;         // how much faster than the distance its estimates may change, at most
@@ -156,7 +156,7 @@ class Places {
   }
   void add_seeds_of_b() noexcept {
     if (along_curves_) return add_coarse_seeds_of_b();
-    const double within = reach_ + kBetweenSeeds * b_.radius();
+    const double within = reach_ + kBetweenFineSeeds * b_.radius();
     const SeedMesh& mesh = b_.seed_mesh();
     for (std::size_t i = 0; i < mesh.coarse.size(); ++i) {
       const double far = within + kLooseGaps * mesh.cells[i].radius;
