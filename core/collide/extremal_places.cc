@@ -17,11 +17,11 @@ constexpr std::uint32_t kNearSteps = 10, kLookSteps = 20;
 // of A, of tips of A), and how much nearer than its seed a place may be.
 constexpr double kOnePlace = 0.02, kSeedNeighbours = 0.18, kOwnNeighbours = 0.22, kTipNeighbours = 0.25,
                  kBetweenStarts = 0.25, kBetweenFineSeeds = 0.15;
-constexpr double kBallNeighbours = 0.45;   // where they may touch along a curve: B's, of balls and capsules, too
+constexpr double kBallNeighbours = 0.45;   // B's where they may touch along a curve
 constexpr double kPlaceNeighbours = 0.85;  // of a seed's: that of a place, which may lie between two seeds
 constexpr double kLooseGaps = 1.5;         // how much faster than the distance its estimates may change, at most
-// Conditioning of a level curve.
-constexpr double kLevelCurve = 0.02;
+// Conditioning of a level curve, and of what a ball or capsule may nearly touch along one.
+constexpr double kLevelCurve = 0.02, kNearlyLevel = 0.3;
 // Conditioning below which the surfaces nearly fit, and how deep that may be, of the size.
 constexpr double kFittingPlace = 0.1, kFittingDepth = 0.1;
 // Of the smaller one's size: gap at places of a level curve that touches elsewhere.
@@ -66,8 +66,8 @@ struct Candidates {
 // All in the frame of B, which is not convex.
 class Places {
  public:
-  Places(const ExtremalSolid& a, const SmoothSurface& b, double reach, bool level) noexcept
-      : a_(a), b_(b), reach_(reach), along_curves_(level || a.radius() > 0) {
+  Places(const ExtremalSolid& a, const SmoothSurface& b, double reach, bool along_curves) noexcept
+      : a_(a), b_(b), reach_(reach), along_curves_(along_curves) {
     if (follows_corners(b)) {
       if (a.surface() != nullptr) {
         add_seeds_of_a();
@@ -167,7 +167,7 @@ class Places {
       }
     }
   }
-  // For balls, capsules, and what touches along a curve: places close to each other are none of their own.
+  // Where they touch along a curve, or nearly: places close to each other are none of their own.
   void add_coarse_seeds_of_b() noexcept {
     const double within = reach_ + kBetweenStarts * b_.radius();
     for (const SurfaceSeed& seed : b_.seeds()) {
@@ -321,7 +321,9 @@ std::uint32_t find_places(const Shape& a, const Frame& X_WA, const Shape& b, con
   const Sought sought = level ? Sought::across : solid.radius() > 0 ? Sought::root : Sought::least;
   const Sought at_a = follows_corners(*b.smooth) ? Sought::root : sought;
   if (level) reach = std::max(reach, beside_level(a, b));
-  Places places(solid, *b.smooth, reach, level);
+  const auto nearly_level = [](const ExtremalPair& pair) { return pair.conditioning <= kNearlyLevel; };
+  const bool along_curves = level || (solid.radius() > 0 && std::any_of(known.begin(), known.end(), nearly_level));
+  Places places(solid, *b.smooth, reach, along_curves);
   places.keep_lowest(level);
   const double size = size_of_pair(a, b), same2 = kOnePlace * kOnePlace * size * size;
   Vec3 found_a[kMostLooks], found_b[kMostLooks];  // in the frame of B

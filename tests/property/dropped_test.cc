@@ -35,6 +35,7 @@ TEST_CASE("dropped: what is not convex is found all around before it is deep, an
                                                        {"revolved_ring", "box"},
                                                        {"rounded_cube", "revolved_ring"},
                                                        {"torus", "revolution"},
+                                                       {"revolved_ring", "sphere"},
                                                        {"spline_bowl", "rounded_cube"},
                                                        {"revolved_ring", "torus"}};
   const test::Stepping steppings[] = {{ContactModelKind::penalty},
