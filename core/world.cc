@@ -271,7 +271,7 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
   report.pairs_dropped = broad_phase_->dropped();
   if (has_patches_) keys = add_patches(keys, report);
   // A stepper that looks several times a step sees pairs go and come again.
-  const bool keep_left = parameters_.coherence && contact_model_->finds_again(*model_, parameters_);
+  const bool again = contact_model_->finds_again(*model_, parameters_), keep_left = parameters_.coherence && again;
   state_.pairs.match(keys, pair_scratch_.data(), keep_left);
   contacts_.manifold_count = contacts_.point_count = 0;
   const bool ahead = contact_model_->looks_ahead();
@@ -296,6 +296,7 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     PairRecord& record = state_.pairs[i];
     const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
     if (ahead) {
+      buffer.travel = again ? 0 : reach_[a] + reach_[b];
       collide_ahead(shape_a, X_WA, shape_b, X_WB, reach_[a] + reach_[b], record.witness, buffer);
     } else {
       collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
@@ -335,15 +336,16 @@ const PairMotion* World::lead(std::uint32_t a, std::uint32_t b, PairMotion& out)
 void World::collide_smooth_pair(std::uint32_t pair, double margin, StepReport& report) noexcept {
   const std::uint32_t a = state_.pairs[pair].key.shape_a, b = state_.pairs[pair].key.shape_b;
   const std::uint32_t places = limits_.patches_per_pair, points = limits_.raw_points_per_pair / places;
+  const bool ahead = contact_model_->looks_ahead(), again = contact_model_->finds_again(*model_, parameters_);
+  const double reach = ahead ? reach_[a] + reach_[b] : 0.0;
   PlaceContacts found;
   PairMotion motion;
   const PairMotion* const moving = lead(a, b, motion);
   for (std::uint32_t k = 0; k < places; ++k) {
     found.place[k] = {raw_points_.data() + std::size_t{k} * points, points};
     found.place[k].motion = moving;
+    found.place[k].travel = again ? 0 : reach;
   }
-  const bool ahead = contact_model_->looks_ahead();
-  const double reach = ahead ? reach_[a] + reach_[b] : 0.0;
   const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
   const auto find = is_mesh_smooth_pair(shape_a, shape_b) ? collide_mesh_smooth : collide_places;
   find(shape_a, kinematics_.X_WS[a], shape_b, kinematics_.X_WS[b], reach, margin, &state_.pairs[pair], places, found);

@@ -4,6 +4,7 @@
 
 #include "core/collide/narrow_core.h"
 #include "core/collide/narrow_table.h"
+#include "core/collide/points_ahead.h"
 #include "core/collide/separation.h"
 
 namespace tactus {
@@ -96,7 +97,10 @@ bool look_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
 
 void collide_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, Witness& witness,
                    ContactBuffer& out) noexcept {
-  if (is_smooth_pair(a, b)) return collide_smooth_within(a, X_WA, b, X_WB, reach, witness, out);
+  if (is_smooth_pair(a, b)) {
+    collide_smooth_within(a, X_WA, b, X_WB, reach, witness, out);
+    return add_points_ahead(a, X_WA, b, X_WB, out);
+  }
   const bool plane_a = a.kind == ShapeKind::half_space, plane_b = b.kind == ShapeKind::half_space;
   if (plane_a || plane_b) {
     const Vec3 n_W = plane_b ? Vec3(X_WB.R.col(2)) : Vec3(-X_WA.R.col(2));

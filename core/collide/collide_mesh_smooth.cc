@@ -6,6 +6,7 @@
 #include "core/collide/fitting_points.h"
 #include "core/collide/mesh_near.h"
 #include "core/collide/place_records.h"
+#include "core/collide/points_ahead.h"
 
 namespace tactus {
 
@@ -119,6 +120,7 @@ class MeshSmoothContacts {
     std::uint32_t facet = kNone;
     if (on_mesh(place) >= 0) {
       const std::uint32_t t = add_fitting_points(pair_, pair, on_mesh(place), std::max(reach, 0.0), buffer);
+      if (t != MeshSolid::kNoTriangle) add_points_ahead(pair_, t, buffer);
       if (t != MeshSolid::kNoTriangle && buffer.count > 1) facet = solid_.mesh().facet[t];
     }
     lead_contact(pair, buffer);

@@ -67,6 +67,9 @@ struct ContactBuffer {
   // Smooth shapes: the normal is asked for as it will be a little later. null: as it is. Depths and points are of now.
   const PairMotion* motion = nullptr;
   double gap_curve = 0;  // with it: second rate of the gap that velocities alone make [m/s^2]
+  // Models that look ahead: what both bodies may travel in the step [m]; smooth shapes then give corners that a turn by
+  // as much brings down, too (points_ahead.h). 0: they do not.
+  double travel = 0;
 
   void add(const Vec3& p_WC, double depth) noexcept {
     if (count < capacity) {

@@ -3,8 +3,8 @@
 // measured by points of either surface in the other solid, apart from what found the contacts.
 // CSV: fixed, moving, stepper, seed, steps, the deepest overlap of all [m] and of the last third [m], the most that the
 // mechanical energy rose [J] (1 kg falls from less than 0.5 m), us a step, steps that the exact stepper did not
-// resolve. usage: tactus_bench_drops [SECONDS [SEEDS [FIXED [MOVING [STEPPER]]]]], names as in the columns, "" or left
-// out: all. Lines after a `#`: the worst of each column.
+// resolve. usage: tactus_bench_drops [SECONDS [SEEDS [FIXED [MOVING [STEPPER [HZ]]]]]], names as in the columns, "" or
+// left out: all; HZ: steps a second, 1000. Lines after a `#`: the worst of each column.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +26,7 @@ struct Worst {
 int drop_all(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1.0;
   const int seeds = argc > 2 ? std::atoi(argv[2]) : 1;
+  const double hz = argc > 6 ? std::atof(argv[6]) : 1000;
   const auto named = [&](int i, const std::string& name) { return argc <= i || *argv[i] == '\0' || name == argv[i]; };
   int rows = 0;
   const std::vector<Solid> fixed = fixed_solids(), moving = dropped_solids();
@@ -42,9 +43,9 @@ int drop_all(int argc, char** argv) {
           std::replace(name.begin(), name.end(), ',', '+');
           name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
           if (!named(3, f.name) || !named(4, m.name) || !named(5, name)) continue;
-          const int steps = static_cast<int>(1000 * seconds);
+          const int steps = static_cast<int>(hz * seconds);
           ++rows;
-          const Dropped row = drop(f, m, stepping, seed, steps);
+          const Dropped row = drop(f, m, stepping, seed, steps, 1 / hz);
           const std::string where = f.name + "," + m.name + "," + name + "," + std::to_string(seed);
           std::printf("%s,%d,%.2e,%.2e,%.3g,%.1f,%llu\n", where.c_str(), steps, row.deepest, row.late, row.rise, row.us,
                       static_cast<unsigned long long>(row.unresolved));

@@ -18,10 +18,9 @@ namespace tactus::test {
 
 namespace {
 
-constexpr double kStep = 1e-3;     // [s]
-constexpr int kLookEvery = 10;     // steps between two looks at the overlap
-constexpr int kSamples = 3000;     // points of a smooth surface without F
-constexpr int kOwnSamples = 1500;  // of each surface, looked for in the other solid
+constexpr double kLookEvery = 0.01;  // [s], between two looks at the overlap
+constexpr int kSamples = 3000;       // points of a smooth surface without F
+constexpr int kOwnSamples = 1500;    // of each surface, looked for in the other solid
 
 Frame frame(const Pose& pose) {
   return {pose.q.toRotationMatrix(), pose.p};
@@ -192,11 +191,12 @@ double overlap(const Solid& a, const Frame& X_WA, const Solid& b, const Frame& X
   return depth;
 }
 
-Dropped drop(const Solid& fixed, const Solid& moving, const Stepping& stepping, std::uint64_t seed, int steps) {
+Dropped drop(const Solid& fixed, const Solid& moving, const Stepping& stepping, std::uint64_t seed, int steps,
+             double step) {
   Random random(seed);
   Scene scene(0.5);
   stepping.set(*scene.model);
-  scene.model->step = kStep;
+  scene.model->step = step;
   const double size = fixed.surface ? fixed.surface->radius() : 0.1;
   const double height = fixed.bowl ? 0.0 : fixed.shape.kind == ShapeKind::half_space ? 0.3 : size + 0.2;
   const BodyIndex ground = add_fixed(scene, fixed.shape);
@@ -206,6 +206,7 @@ Dropped drop(const Solid& fixed, const Solid& moving, const Stepping& stepping, 
   const BodyIndex body = scene.add(moving.shape, 1, start);
   if (!fixed.bowl && fixed.shape.kind != ShapeKind::half_space) scene.model->X_WB0[ground].q = random.rotation();
   World world = scene.world();
+  const int look_every = std::max(1, static_cast<int>(kLookEvery / step + 0.5));
   Dropped row;
   double least = std::numeric_limits<double>::infinity();
   const auto begin = std::chrono::steady_clock::now();
@@ -219,7 +220,7 @@ Dropped drop(const Solid& fixed, const Solid& moving, const Stepping& stepping, 
     row.finite = row.finite && std::isfinite(energy);
     least = std::min(least, energy);
     row.rise = std::max(row.rise, energy - least);
-    if (i % kLookEvery != 0) continue;
+    if (i % look_every != 0) continue;
     const auto before = std::chrono::steady_clock::now();
     const Frame X_WA = frame(body_pose(world.model(), world.state(), ground)),
                 X_WB = frame(body_pose(world.model(), world.state(), body));

@@ -45,8 +45,9 @@ struct Dropped {
   bool touched = false, finite = true;         // at any time; the energy, at all times
 };
 
-// 1 kg falls in steps of 1 ms from a random pose on what is fixed in a random one, or into a bowl; on nothing if it
-// rolls off.
-Dropped drop(const Solid& fixed, const Solid& moving, const Stepping& stepping, std::uint64_t seed, int steps);
+// 1 kg falls in steps of `step` [s] from a random pose on what is fixed in a random one, or into a bowl; on nothing if
+// it rolls off.
+Dropped drop(const Solid& fixed, const Solid& moving, const Stepping& stepping, std::uint64_t seed, int steps,
+             double step = 1e-3);
 
 }  // namespace tactus::test

@@ -1,0 +1,132 @@
+#include "core/collide/points_ahead.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/collide/extremal_points.h"
+#include "core/collide/mesh_solid.h"
+#include "core/collide/narrow_core.h"
+#include "core/math/spatial.h"
+#include "core/shape/smooth_surface.h"
+
+namespace tactus {
+
+namespace {
+
+// How far the bodies are turned, in parts of what the step may turn them by, and by which part of that angle's slope
+// the gap may have risen where the points lie. On a sphere it has by half of it, on r^k by 1 / k: no point of its own
+// for what rolls, even where it turns as far as it may. The smaller turns are for what comes to rest on a side that
+// bulges, of which a chord from corner to corner is beneath: with the large one alone it rocks for ever.
+struct Level {
+  double turns, rise;
+};
+constexpr Level kLevels[] = {{3, 1.0 / 3}, {1, 0.2}, {0.3, 0.2}, {0.1, 0.2}};
+constexpr double kMostTurn = 0.2, kLeastTurn = 1e-4;  // of a step [rad]
+constexpr double kNewPoint = 0.03;                    // of the size: points nearer to another one are none of their own
+constexpr double kLift = 1.5, kClear = 5e-3;          // of what the turn brings down; of the size
+constexpr double kLeastFacing = 0.5;                  // cosine of the normals, turned and not
+constexpr double kRoot2 = 0.70710678118654752;
+constexpr double kWays[8][2] = {{1, 0},  {kRoot2, kRoot2},   {0, 1},  {-kRoot2, kRoot2},
+                                {-1, 0}, {-kRoot2, -kRoot2}, {0, -1}, {kRoot2, -kRoot2}};
+
+bool convex_outside(const Shape& shape) noexcept {
+  return shape.kind != ShapeKind::smooth || (shape.smooth->convex() && !shape.smooth->cavity());
+}
+
+double size_of(const Shape& shape) noexcept {
+  if (shape.kind == ShapeKind::smooth) return shape.smooth->radius();
+  return shape.kind == ShapeKind::half_space ? std::numeric_limits<double>::infinity() : smallest_size(shape);
+}
+
+bool is_flat(const ExtremalForm& side) noexcept {
+  return side.dim == 2 && side.h11 == 0 && side.h12 == 0 && side.h22 == 0;
+}
+
+// One turn: about p, so that A's side along u comes nearer to B.
+struct Tilt {
+  Vec3 p, u;
+  double angle = 0, rise = 0, depth = 0;  // depth: at p
+
+  // An outward normal on whose surface the turn brings the points down that have it.
+  [[nodiscard]] Vec3 tilted(const Vec3& n_W) const noexcept { return std::cos(angle) * n_W + std::sin(angle) * u; }
+  // Is what lies at r from p, by `gap` farther apart than there, closed by it?
+  [[nodiscard]] bool closes(const Vec3& r, double gap) const noexcept { return gap <= rise * angle * u.dot(r); }
+  // How far along u the shape reaches where it is turned that way; 0: its surface falls away more than the turn closes.
+  // n_W: out of it.
+  [[nodiscard]] double reach(const Shape& shape, const Frame& X_WS, const Vec3& n_W) const noexcept {
+    if (shape.kind == ShapeKind::half_space) return std::numeric_limits<double>::infinity();
+    const Vec3 r = X_WS * support(shape, X_WS.R.transpose() * tilted(n_W)) - (p + 0.5 * depth * n_W);
+    return closes(r, -n_W.dot(r)) ? u.dot(r) : 0;
+  }
+};
+
+// All turns, the largest first.
+template <class F>
+void each_tilt(const ContactBuffer& out, double turn, F&& look) noexcept {
+  Vec3 t1, t2;
+  tangent_basis(out.nhat_BA_W, t1, t2);
+  const Vec3 p = out.points[0].p_WC;
+  const double depth = out.points[0].depth;
+  for (const Level& level : kLevels) {
+    for (const auto& way : kWays) look(Tilt{p, way[0] * t1 + way[1] * t2, level.turns * turn, level.rise, depth});
+  }
+}
+
+void add_if_new(const Vec3& p_WC, double depth, double size, ContactBuffer& out) noexcept {
+  const double near = kNewPoint * size;
+  const bool known = std::any_of(out.points, out.points + out.count,
+                                 [&](const ContactPoint& c) { return (c.p_WC - p_WC).squaredNorm() < near * near; });
+  if (!known) out.add(p_WC, depth);
+}
+
+}  // namespace
+
+void add_points_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
+                      ContactBuffer& out) noexcept {
+  if (out.count == 0 || !convex_outside(a) || !convex_outside(b)) return;
+  const double size = std::min(size_of(a), size_of(b)), turn = std::min(out.travel / size, kMostTurn);
+  if (!(turn > kLeastTurn)) return;
+  const Vec3 n = out.nhat_BA_W;
+  const double depth = out.points[0].depth;
+  each_tilt(out, turn, [&](const Tilt& tilt) {
+    double arm = tilt.reach(a, X_WA, -n);
+    if (arm > 0) arm = std::min(arm, tilt.reach(b, X_WB, n));
+    if (!(arm > 0)) return;
+    // Lifted until they are just apart: an overlap may have another normal, and takes a thousand times as long.
+    const Mat3 R = Eigen::AngleAxisd(tilt.angle, n.cross(tilt.u)).toRotationMatrix();
+    const Vec3 up = tilt.p + (kLift * tilt.angle * arm + kClear * size + std::max(depth, 0.0)) * n;
+    ExtremalSide side_a, side_b;
+    const Frame turned{R * X_WA.R, up + R * (X_WA.p - tilt.p)};
+    const ExtremalPair pair = extremal_points(a, turned, b, X_WB, side_a, side_b);
+    if (!pair.known() || pair.nhat_BA_W.dot(n) < kLeastFacing) return;
+    const Vec3 pa = tilt.p + R.transpose() * (pair.pa_W - up), &pb = pair.pb_W;
+    const double gap = n.dot(pa - pb);
+    // The turn and the lift leave them beside each other: where one is flat the other's point counts.
+    const Vec3 middle = is_flat(pair.b)   ? Vec3(pa - 0.5 * gap * n)
+                        : is_flat(pair.a) ? Vec3(pb + 0.5 * gap * n)
+                                          : Vec3(0.5 * (pa + pb));
+    if (gap <= out.travel && tilt.closes(middle - tilt.p, gap + depth)) add_if_new(middle, -gap, size, out);
+  });
+}
+
+void add_points_ahead(const MeshSmoothPair& shapes, std::uint32_t t, ContactBuffer& out) noexcept {
+  if (out.count == 0 || !convex_outside(shapes.smooth)) return;
+  const double size = shapes.surface().radius(), turn = std::min(out.travel / size, kMostTurn);
+  if (!(turn > kLeastTurn)) return;
+  const MeshSolid mesh(*shapes.mesh.mesh, shapes.X_WM.R, shapes.X_WM.p, shapes.solid().near());
+  const Vec3 into_mesh_W = shapes.turned ? Vec3(-out.nhat_BA_W) : out.nhat_BA_W;
+  const double depth = out.points[0].depth;
+  each_tilt(out, turn, [&](const Tilt& tilt) {
+    const Vec3 d_S = shapes.X_WS.R.transpose() * tilt.tilted(into_mesh_W);
+    const Vec3 ps = shapes.X_WS * shapes.surface().support(d_S);
+    const Vec3 face = tilt.p + (0.5 * depth) * -into_mesh_W;
+    const double gap = into_mesh_W.dot(face - ps);
+    std::uint32_t at = t, border = 0;
+    if (gap > out.travel || !tilt.closes(ps - tilt.p, gap + depth) || !mesh.walk_facet(mesh.to_own(ps), at, border))
+      return;
+    add_if_new(ps + (0.5 * gap) * into_mesh_W, -gap, size, out);
+  });
+}
+
+}  // namespace tactus
