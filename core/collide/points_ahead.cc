@@ -93,14 +93,16 @@ void add_points_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const F
     double arm = tilt.reach(a, X_WA, -n);
     if (arm > 0) arm = std::min(arm, tilt.reach(b, X_WB, n));
     if (!(arm > 0)) return;
-    // Lifted until they are just apart: an overlap may have another normal, and takes a thousand times as long.
+    // Turned about its own point, brought to the other's, and lifted until they are just apart: an overlap may have
+    // another normal, and takes a thousand times as long.
     const Mat3 R = Eigen::AngleAxisd(tilt.angle, n.cross(tilt.u)).toRotationMatrix();
-    const Vec3 up = tilt.p + (kLift * tilt.angle * arm + kClear * size + std::max(depth, 0.0)) * n;
+    const Vec3 pa0 = tilt.p - 0.5 * depth * n;
+    const Vec3 lifted = pa0 + (depth + kLift * tilt.angle * arm + kClear * size) * n;
     ExtremalSide side_a, side_b;
-    const Frame turned{R * X_WA.R, up + R * (X_WA.p - tilt.p)};
+    const Frame turned{R * X_WA.R, lifted + R * (X_WA.p - pa0)};
     const ExtremalPair pair = extremal_points(a, turned, b, X_WB, side_a, side_b);
     if (!pair.known() || pair.nhat_BA_W.dot(n) < kLeastFacing) return;
-    const Vec3 pa = tilt.p + R.transpose() * (pair.pa_W - up), &pb = pair.pb_W;
+    const Vec3 pa = pa0 + R.transpose() * (pair.pa_W - lifted), &pb = pair.pb_W;
     const double gap = n.dot(pa - pb);
     // The turn and the lift leave them beside each other: where one is flat the other's point counts.
     const Vec3 middle = is_flat(pair.b)   ? Vec3(pa - 0.5 * gap * n)

@@ -15,6 +15,10 @@ namespace tactus {
 namespace {
 
 constexpr std::uint32_t kMostPieces = 128;
+// Points that share one load hand it and their slip on to each other for ever, at an edge that rolls once a
+// microsecond. After so many ends of force and slip in a step those of such points are not looked for any more: forces
+// go on through the stages of a piece, and what slips by less than kStickAtLast sticks.
+constexpr std::uint32_t kManyShared = 3;
 constexpr int kMostBackUps = 16;
 constexpr double kTouch = 1e-8;        // gaps up to this touch [m]
 constexpr double kTouchAgain = 1e-11;  // what features of a pair that opened overlap by more has touched again [m]
@@ -212,7 +216,8 @@ void ExactStepper::classify() noexcept {
     const Vec3 slip = slip_of(c, forces_);
     const double speed = slip.norm();
     const bool turned = c.shape_a == turned_a_ && c.shape_b == turned_b_;
-    c.slides = speed > (many_ ? kStickAtLast : turned ? kStickTurned : kStick);
+    const bool at_last = many_ || (shares_on_ && c.fits);
+    c.slides = speed > (at_last ? kStickAtLast : turned ? kStickTurned : kStick);
     if (c.slides) c.slip_W = slip / speed;
   }
 }
@@ -472,7 +477,7 @@ bool ExactStepper::find_event(const Event& known, Event& out) noexcept {
     for (const bool slip : {false, true}) {
       out = {i, slip};
       if (known.contact == i && known.slip == slip) continue;
-      if (slip ? !contacts[i].slides : start_[i].push <= least) continue;
+      if (slip ? !contacts[i].slides : start_[i].push <= least || (shares_on_ && contacts[i].fits)) continue;
       if (event_value(out) < (slip ? 0 : -least)) return true;
     }
   }
@@ -515,6 +520,7 @@ double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, Exa
   if (known.contact == kNone) return dt;
   ++(known.slip ? report.stops : report.breaks);
   const FollowedContact& c = forces_.contacts()[known.contact];
+  shared_ends_ += c.fits ? 1 : 0;
   if (known.slip) turned_a_ = c.shape_a, turned_b_ = c.shape_b;
   tick.finder->find();
   return dt;
@@ -522,7 +528,7 @@ double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, Exa
 
 // From the present state to the next discontinuity, at most `left`. Gives the time that passed.
 double ExactStepper::piece(const Tick& tick, double left, State& state, StepReport& report) noexcept {
-  many_ = report.exact.pieces >= kManyPieces;
+  many_ = report.exact.pieces >= kManyPieces, shares_on_ = shared_ends_ >= kManyShared;
   prescribe_velocities(tick.model, state.time, left, state);
   gather(tick, state);
   strike(tick, state, report);
@@ -553,6 +559,7 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
 double ExactStepper::advance(const Tick& tick, State& state, StepReport& report) noexcept {
   forces_.start(tick, state);
   turned_a_ = turned_b_ = kNone;
+  shared_ends_ = 0;
   double left = tick.h;
   ExactReport& exact = report.exact;
   while (left > kTimeTolerance && exact.pieces < kMostPieces) {

@@ -77,6 +77,8 @@ class ExactStepper {
 
   static constexpr std::uint32_t kManyPieces = 64;  // of a step: what goes on for ever by ever less is ended
   bool many_ = false;
+  std::uint32_t shared_ends_ = 0;  // of force and slip, in this step, of points that share a load
+  bool shares_on_ = false;         // they are many
 
   ExactForces forces_;
   std::vector<double> q0_, v0_;

@@ -104,8 +104,8 @@ TEST_CASE("points ahead: the points are where both surfaces are, at their gap al
   const Shape cube = owned.add(make_superellipsoid({kHalf, kHalf, kHalf}, 0.1, 0.1));
   Random rng(3);
   for (int i = 0; i < 200; ++i) {
-    const double reach = rng.log_uniform(5e-4, 2e-2);
-    const Frame X = over_floor(cube, rng.uniform(0, 0.1), 0, rng);
+    const double reach = rng.log_uniform(5e-4, 0.3);
+    const Frame X = over_floor(cube, rng.uniform(0, 0.1), rng.uniform(0, 1) * reach, rng);
     const Found found = ahead(cube, X, make_half_space(), {}, reach);
     for (const ContactPoint& c : found.points) {
       CHECK_WITHIN(c.p_WC.z() + 0.5 * c.depth, 1e-6);  // midway, but for an area's rise
