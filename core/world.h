@@ -147,9 +147,9 @@ class World {
   // Keys: gains ("auto", "auto-explicit", "paper", or "kp,kv,ki"), alpha, beta, depth_scale_m, explicit_alpha,
   // explicit_beta, lambda, contact_margin_m, gravity_m_per_s2 ("x,y,z"),
   // impact_epsilon_m_per_s, overlap_relax_time_s, overlap_relax_speed_m_per_s, friction_directions,
-  // detection_distance_m, coherence, lcp_friction, lcp_method, lcp_drift, lcp_stepper, peg.form, peg.edge_test,
-  // peg.angle_rad.
-  // False: unknown key or a value out of range; nothing changed. Not for the tick thread (parses text).
+  // detection_distance_m, coherence, lcp_friction, lcp_method, lcp_drift, ap_drift, lcp_stepper, peg.form,
+  // peg.edge_test, peg.angle_rad. False: unknown key or a value out of range; nothing changed. Not for the tick thread
+  // (parses text).
   static bool parse_parameter(std::string_view key, std::string_view value, Parameters& out);
   // What parse_parameter takes for a key; empty: there is no such key.
   static std::string expected_parameter(std::string_view key);

@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 2> kImpacts{"sequential", "simultaneous"}
 constexpr std::array<std::string_view, 3> kRestitutionLaws{"newton", "poisson", "stronge"};
 constexpr std::array<std::string_view, 3> kLcpFrictions{"coulomb", "lotstedt", "none"};
 constexpr std::array<std::string_view, 3> kForceMethods{"auto", "pivoting", "qp"};
-constexpr std::array<std::string_view, 2> kLcpDrifts{"penalty", "off"};
+constexpr std::array<std::string_view, 2> kDrifts{"penalty", "off"};
 constexpr std::array<std::string_view, 2> kLcpSteppers{"fixed", "exact"};
 constexpr std::array<std::string_view, 3> kPegForms{"repaired", "printed", "unilateral"};
 constexpr std::array<std::string_view, 2> kEdgeTests{"gauss", "paper"};
@@ -184,7 +184,8 @@ const Setting kSettings[] = {
     word<kCoherences, &Parameters::coherence>("coherence"),
     word<kLcpFrictions, &Parameters::lcp_friction>("lcp_friction", "; coulomb not beside lcp_method qp"),
     word<kForceMethods, &Parameters::lcp_method>("lcp_method", "; qp not beside lcp_friction coulomb"),
-    word<kLcpDrifts, &Parameters::lcp_drift>("lcp_drift"),
+    word<kDrifts, &Parameters::lcp_drift>("lcp_drift"),
+    word<kDrifts, &Parameters::ap_drift>("ap_drift"),
     word<kLcpSteppers, &Parameters::lcp_stepper>("lcp_stepper"),
     word<kPegForms, &Parameters::peg_form>("peg.form"),
     word<kEdgeTests, &Parameters::peg_edge_test>("peg.edge_test"),

@@ -10,6 +10,9 @@ class AnitescuPotra final : public TimeStepper {
   [[nodiscard]] ContactModelKind kind() const noexcept override { return ContactModelKind::ap; }
 
  private:
+  [[nodiscard]] bool drifts(const Parameters& parameters) const noexcept override {
+    return parameters.ap_drift != OverlapDrift::off;
+  }
   // v_n' >= e times the speed of approach, for active contacts; psi is dropped. Whether the others close in this step
   // their bodies' other contacts decide: two that fall together do not, until the lower one lands. They keep psi, which
   // asks for nothing unless they do.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/contact/body_response.h"
-#include "core/contact/lcp_drift.h"
+#include "core/contact/overlap_drift.h"
 #include "core/dynamics/integrator.h"
 
 namespace tactus {
@@ -16,8 +16,7 @@ constexpr double kSoon = 2;
 
 }  // namespace
 
-LcpModel::LcpModel(const Model& model, const Limits& limits)
-    : TimeStepper(model, limits), forces_(model, limits), y_(u_.size()), u_drift_(u_.size()) {
+LcpModel::LcpModel(const Model& model, const Limits& limits) : TimeStepper(model, limits), forces_(model, limits) {
   if (model.robots.empty()) exact_ = std::make_unique<ExactStepper>(model, limits);
 }
 
@@ -90,7 +89,7 @@ void LcpModel::advance_fixed(const Tick& tick, State& state, StepReport& report)
   report.inconsistent += solved.inconsistent;
   report.indeterminate += solved.indeterminate;
   remember(tick, state);
-  find_drift(tick, problem_, u_.data(), y_.data(), u_drift_.data());
+  find_drift(tick);
   move_bodies(tick, state);
   move_robots(tick, sweeps, state);
   move_late(tick, collisions, state);

@@ -29,11 +29,13 @@ class LcpModel final : public TimeStepper {
 
  private:
   void advance_fixed(const Tick& tick, State& state, StepReport& report) noexcept;
+  [[nodiscard]] bool drifts(const Parameters& parameters) const noexcept override {
+    return parameters.lcp_drift != OverlapDrift::off;
+  }
   [[nodiscard]] bool bias(const ContactStart& start, double& out) const noexcept override;
   void set_laws(const Tick& tick, const State& state, const LcpCollisions& collisions) noexcept;
 
   LcpForces forces_;
-  std::vector<double> y_, u_drift_;
   std::unique_ptr<ExactStepper> exact_;  // null where there are robots
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/contact/overlap_drift.h"
 #include "core/dynamics/integrator.h"
 
 namespace tactus {
@@ -41,6 +42,8 @@ TimeStepper::TimeStepper(const Model& model, const Limits& limits)
       solver_(model, limits),
       p_(limits.problem_contacts + joint_dofs(model)),
       u_(6 * model.bodies.size() + model.joint_v0.size()),
+      y_(u_.size()),
+      u_drift_(u_.size()),
       force_(model.bodies.size()) {}
 
 // Robots with their drives, damping and bias, without contacts. Gives how many stand still because they cannot be
@@ -172,6 +175,12 @@ void TimeStepper::move_robots(const Tick& tick, RobotSweep* sweeps, State& state
   }
 }
 
+// Half velocities, for the solution of this step; zero where nothing is worked off.
+void TimeStepper::find_drift(const Tick& tick) noexcept {
+  std::fill_n(u_drift_.begin(), problem_.half_size(), 0.0);
+  if (drifts(tick.parameters)) tactus::find_drift(tick, problem_, u_.data(), y_.data(), u_drift_.data());
+}
+
 StepReport TimeStepper::advance(const Tick& tick, State& state) noexcept {
   StepReport report;
   auto* sweeps = tick.arena.take<RobotSweep>(tick.kinematics.robots.size());
@@ -187,8 +196,10 @@ StepReport TimeStepper::advance(const Tick& tick, State& state) noexcept {
   report.solver_fallbacks = solved.fallbacks;
   report.solver_iterations = solved.iterations;
   report.solver_residual = solved.residual;
+  find_drift(tick);
   move_bodies(tick, state);
   move_robots(tick, sweeps, state);
+  move_by_drift(tick, problem_, u_drift_.data(), state);
   update_links(tick.model, tick.kinematics, state);
   remember(tick, state);
   return report;

@@ -23,6 +23,11 @@ class TimeStepper : public ContactModel, protected ContactRule {
   // p: the last step's impulses in, this one's out; u: half velocities out.
   virtual SolverReport solve(const Tick& tick, const ContactProblem& problem, ContactSolver& solver, Vec3* p,
                              double* u) noexcept;
+  // Is overlap worked off by what overlap_drift.h gives, beside the contact problem?
+  [[nodiscard]] virtual bool drifts(const Parameters& parameters) const noexcept {
+    (void)parameters;
+    return false;
+  }
   // A number by which a point of a pair is known again in the next step, to 0.02.
   [[nodiscard]] virtual float point_key(const Tick& tick, const ProblemContact& contact) const noexcept;
 
@@ -30,12 +35,13 @@ class TimeStepper : public ContactModel, protected ContactRule {
   void recall(const Tick& tick, const State& state) noexcept;
   void remember(const Tick& tick, State& state) const noexcept;
   void move_bodies(const Tick& tick, State& state) noexcept;
+  void find_drift(const Tick& tick) noexcept;
   void move_robots(const Tick& tick, RobotSweep* sweeps, State& state) noexcept;
 
   ContactProblem problem_;
   ContactSolver solver_;
   std::vector<Vec3> p_;
-  std::vector<double> u_;
+  std::vector<double> u_, y_, u_drift_;
   std::vector<SpatialForce> force_;
 };
 
@@ -43,8 +49,10 @@ class TimeStepper : public ContactModel, protected ContactRule {
 // is worked off within a step, at most at Parameters::overlap_relax_speed, not faster than overlap_relax_time.
 std::unique_ptr<ContactModel> make_stewart_trinkle(const Model& model, const Limits& limits);
 // Anitescu & Potra 1997: contacts within Parameters::detection_distance, and those that would close in this step, may
-// not approach: v_n' >= 0. The gap does not enter, so bodies stop before they touch and overlap stays as it is. A gap
-// that only closes because of other contacts (a stack that lands) may close, but not more: psi + h v_n' >= 0.
+// not approach: v_n' >= 0. The gap does not enter, so bodies stop before they touch, and what overlaps (what rolls
+// comes to, by the square of a step's turn) would stay as it is: with Parameters::ap_drift it is worked off beside
+// this. A gap that only closes because of other contacts (a stack that lands) may close, but not more: psi + h v_n' >=
+// 0.
 std::unique_ptr<ContactModel> make_anitescu_potra(const Model& model, const Limits& limits);
 
 }  // namespace tactus

@@ -140,7 +140,7 @@ enum class ForceMethod : std::uint8_t {
   pivoting,   // one contact at a time (Dantzig, Baraff)
   qp          // the convex program; not for Coulomb's law
 };
-enum class LcpDrift : std::uint8_t { penalty, off };  // what becomes of overlap
+enum class OverlapDrift : std::uint8_t { penalty, off };  // what becomes of overlap
 enum class LcpStepper : std::uint8_t {
   fixed,  // one evaluation of forces a step, contacts to first order
   exact   // contact/exact_stepper.h: from one discontinuity to the next; scenes with robots: as fixed
@@ -162,8 +162,9 @@ struct Parameters {
   double peg_angle = 1e-4;  // lnc, peg: applicability is relaxed by this, besides what a step turns [rad]
   LcpFriction lcp_friction = LcpFriction::coulomb;
   ForceMethod lcp_method = ForceMethod::automatic;
-  LcpDrift lcp_drift = LcpDrift::penalty;
+  OverlapDrift lcp_drift = OverlapDrift::penalty;
   LcpStepper lcp_stepper = LcpStepper::fixed;
+  OverlapDrift ap_drift = OverlapDrift::penalty;
   bool coherence = true;         // false: witnesses and the sweep's order are forgotten each step, for comparison
   double contact_margin = 1e-4;  // automatic gains: a pair that touched is seen across a gap up to this [m]
 };

@@ -55,9 +55,9 @@ constexpr std::array<std::string_view, 9> kSetNumbers{"step_s",
                                                       "overlap_relax_speed_m_per_s",
                                                       "friction_directions",
                                                       "detection_distance_m"};
-constexpr std::array<std::string_view, 11> kSetWords{"model",        "integrator",      "gains",      "impacts",
+constexpr std::array<std::string_view, 12> kSetWords{"model",        "integrator",      "gains",      "impacts",
                                                      "title",        "restitution_law", "lcp_method", "lcp_drift",
-                                                     "lcp_friction", "lcp_stepper",     "coherence"};
+                                                     "lcp_friction", "lcp_stepper",     "coherence",  "ap_drift"};
 constexpr std::array<std::string_view, 2> kPegWords{"peg.form", "peg.edge_test"};
 constexpr std::string_view kPegNumber = "peg.angle_rad";
 
@@ -201,7 +201,8 @@ void read_lcp(StrictTable& root, Parameters& p) {
   static constexpr std::array<std::string_view, 2> kDrifts{"penalty", "off"}, kSteppers{"fixed", "exact"};
   p.lcp_friction = static_cast<LcpFriction>(root.choice("lcp_friction", kFrictions, 0));
   p.lcp_method = static_cast<ForceMethod>(root.choice("lcp_method", kMethods, 0));
-  p.lcp_drift = static_cast<LcpDrift>(root.choice("lcp_drift", kDrifts, 0));
+  p.lcp_drift = static_cast<OverlapDrift>(root.choice("lcp_drift", kDrifts, 0));
+  p.ap_drift = static_cast<OverlapDrift>(root.choice("ap_drift", kDrifts, 0));
   p.lcp_stepper = static_cast<LcpStepper>(root.choice("lcp_stepper", kSteppers, 0));
   if (p.lcp_method == ForceMethod::qp && p.lcp_friction == LcpFriction::coulomb)
     root.fail("lcp_method", "found \"qp\" beside Coulomb's law, expected lcp_friction = \"lotstedt\" or \"none\"");

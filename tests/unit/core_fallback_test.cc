@@ -19,7 +19,7 @@ World resting(ContactModelKind kind, int n, std::uint32_t problem_rows, ForceMet
   scene.model->contact_model = kind;
   scene.model->step = 1e-2;
   scene.model->parameters.lcp_method = method;
-  scene.model->parameters.lcp_drift = LcpDrift::off;  // moves without forces
+  scene.model->parameters.lcp_drift = scene.model->parameters.ap_drift = OverlapDrift::off;  // moves without forces
   scene.limits.problem_rows = problem_rows;
   return scene.world();
 }

@@ -209,7 +209,7 @@ TEST_CASE("lcp: overlap leaves with the springs' time constant, at most at their
   Scene scene;
   scene.add_floor();
   scene.add(make_box(Vec3::Constant(0.5)), 10, test::at(0, 0, 0.49));
-  scene.model->parameters.lcp_drift = LcpDrift::off;
+  scene.model->parameters.lcp_drift = OverlapDrift::off;
   World world = world_of(std::move(scene));
   for (int i = 0; i < 100; ++i) check_solved(world.step());
   CHECK_WITHIN(world.state().p_WBcm(1).z() - 0.49, 1e-12);

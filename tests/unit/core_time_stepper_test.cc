@@ -5,9 +5,11 @@
 #include <cmath>
 #include <string>
 
+#include "core/shape/smooth_shapes.h"
 #include "core/world.h"
 #include "tests/support/alloc_guard.h"
 #include "tests/support/robots.h"
+#include "tests/support/smooth_shapes.h"
 
 namespace tactus {
 namespace {
@@ -318,6 +320,46 @@ TEST_CASE("st, ap: cubes that fall together, or stand at gaps of rounding, do no
         CHECK(world.state().p_WBcm(3).z() <= 0.5 + hover);
       }
     }
+  }
+}
+
+// Its own rule keeps overlap: what rolls comes to some by the square of each step's turn.
+TEST_CASE("ap: what rolls does not sink unless overlap is kept, and what is worked off leaves no velocity") {
+  test::OwnedShapes owned;
+  const Shape egg = owned.add(make_ellipsoid({0.1, 0.1, 0.15}));
+  const auto deepest = [&](OverlapDrift drift, double& rise) {
+    Scene scene(0.5);
+    scene.model->parameters.ap_drift = drift;
+    scene.add_floor();
+    const Quat q = test::turned(Vec3::UnitX(), 0.4) * test::turned(Vec3::UnitZ(), 0.3);
+    scene.add(egg, 1, {q, Vec3(0, 0, 0.5)}, {Vec3(1, 2, 3), Vec3(0.5, 0, 0)});
+    World world = world_of(std::move(scene), ContactModelKind::ap);
+    double depth = 0, least = test::total_energy(world);
+    for (int i = 0; i < 500; ++i) {
+      const StepReport report = world.step();
+      check_solved(report);
+      depth = std::max(depth, report.depth_max);
+      const double energy = test::total_energy(world);
+      least = std::min(least, energy), rise = std::max(rise, energy - least);
+    }
+    return depth;
+  };
+  double rise = 0;
+  CHECK(deepest(OverlapDrift::penalty, rise) < 3e-3);
+  CHECK(rise < 0.05);  // of the 5 J that it fell with
+  CHECK(deepest(OverlapDrift::off, rise) > 1e-2);
+  // A box set up 5 mm deep comes out as overlap_relax_time says, at rest all the while.
+  Scene scene;
+  scene.add_floor();
+  scene.add(make_box(Vec3(0.2, 0.2, 0.1)), 1, test::at(0, 0, 0.095));
+  World world = world_of(std::move(scene), ContactModelKind::ap, 1e-3);
+  const double share = 1 - 1e-3 / Parameters{}.overlap_relax_time;
+  double depth = 5e-3;
+  for (int i = 0; i < 50; ++i) {
+    check_solved(world.step());
+    depth *= share;
+    CHECK(std::abs(0.1 - world.state().p_WBcm(1).z() - depth) < 1e-12);
+    CHECK(world.state().v_WBcm(1).norm() < 1e-12);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "core/contact/lcp_drift.h"
+#include "core/contact/overlap_drift.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@ namespace tactus {
 
 namespace {
 
-constexpr double kLevel = 1e-3;  // depths this close, of the deepest, are equal
+constexpr double kAsDeep = 1e-3;  // depths this close, of the deepest, are equal
 
 // The contacts of one manifold: first .. last - 1 of the problem.
 struct Group {
@@ -57,7 +57,7 @@ void add_springs(const Tick& tick, const ContactProblem& problem, const Group& g
   const double depth = depth_of(tick, problem, g);
   if (depth <= 0) return;
   const auto is_deepest = [&](std::uint32_t i) {
-    return tick.contacts.points[problem.contact(i).point].depth >= (1 - kLevel) * depth;
+    return tick.contacts.points[problem.contact(i).point].depth >= (1 - kAsDeep) * depth;
   };
   std::uint32_t points = 0;
   for (std::uint32_t i = g.first; i < g.last; ++i) points += is_deepest(i) ? 1 : 0;
@@ -99,7 +99,6 @@ void add_springs(const Tick& tick, const ContactProblem& problem, const Group& g
 
 void find_drift(const Tick& tick, const ContactProblem& problem, const double* u, double* y, double* u_drift) noexcept {
   std::fill_n(u_drift, problem.half_size(), 0.0);
-  if (tick.parameters.lcp_drift == LcpDrift::off) return;
   const std::uint32_t* const count = count_springs(tick, problem);
   for (std::uint32_t i = 0; i < problem.count();) {
     const Group g = next_group(problem, i);

@@ -1,6 +1,6 @@
-// Overlap of the acceleration model: worked off by a spring and damper at each manifold's deepest point, the set-up
-// that Drumwright compares with (IV-B). It stays out of b, or complementarity would cancel it (papers/NOTES, Drumwright
-// 11).
+// Overlap worked off by a spring and damper at each manifold's deepest point, the set-up that Drumwright compares with
+// (IV-B): of the acceleration model, and of Anitescu and Potra's if it is asked for (Parameters::lcp_drift, ap_drift).
+// It stays out of b, or complementarity would cancel it (papers/NOTES, Drumwright 11).
 #pragma once
 
 #include "core/contact/contact_problem.h"
