@@ -128,7 +128,7 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   raw_points_.resize(limits.raw_points_per_pair);
   chosen_.resize(most_points(*model_, limits));
   pair_scratch_.resize(limits.pairs);
-  reach_.resize(model_->shapes.size());
+  reach_.resize(model_->shapes.size()), travel_.resize(model_->shapes.size());
   has_patches_ = std::any_of(model_->shapes.begin(), model_->shapes.end(), [](const ShapeInstance& s) {
     return s.shape.kind == ShapeKind::mesh || (s.shape.kind == ShapeKind::smooth && !s.shape.smooth->convex());
   });
@@ -232,20 +232,18 @@ void World::find_reach(double h) noexcept {
     const Body& body = model_->bodies[b];
     const BodyKinematics& k = kinematics_.bodies[b];
     Aabb& box = kinematics_.boxes[s];
-    double travel = 0.5 * parameters_.detection_distance;
-    if (travel == 0) {
-      const Vec3 extent = 0.5 * (box.hi - box.lo), centre = 0.5 * (box.hi + box.lo) - k.X_WBcm.p;
-      const bool bounded = model_->shapes[s].shape.kind != ShapeKind::half_space;
-      const double arm = bounded ? extent.norm() + centre.norm() : 0.0;
-      const double rate = 2 * M_PI * body.motion.frequency;
-      double speed = state_.v_WBcm(b).norm() + rate * body.motion.amplitude_W.norm();
-      if (moves(k)) speed += h * parameters_.gravity_W.norm() * std::abs(body.gravity_scale);
-      speed += h * k.inv_mass * applied_[b].force.norm();
-      const double turn = state_.w_WB(b).norm() + rate * body.motion.angle_amplitude_W.norm();
-      travel = parameters_.contact_margin + h * (speed + arm * turn);
-    }
-    reach_[s] = travel;
-    box.lo.array() -= travel, box.hi.array() += travel;
+    const Vec3 extent = 0.5 * (box.hi - box.lo), centre = 0.5 * (box.hi + box.lo) - k.X_WBcm.p;
+    const bool bounded = model_->shapes[s].shape.kind != ShapeKind::half_space;
+    const double arm = bounded ? extent.norm() + centre.norm() : 0.0;
+    const double rate = 2 * M_PI * body.motion.frequency;
+    double speed = state_.v_WBcm(b).norm() + rate * body.motion.amplitude_W.norm();
+    if (moves(k)) speed += h * parameters_.gravity_W.norm() * std::abs(body.gravity_scale);
+    speed += h * k.inv_mass * applied_[b].force.norm();
+    const double turn = state_.w_WB(b).norm() + rate * body.motion.angle_amplitude_W.norm();
+    travel_[s] = parameters_.contact_margin + h * (speed + arm * turn);
+    const double asked = 0.5 * parameters_.detection_distance;
+    reach_[s] = asked == 0 ? travel_[s] : asked;
+    box.lo.array() -= reach_[s], box.hi.array() += reach_[s];
   }
 }
 
@@ -296,7 +294,8 @@ void World::find_contacts(double margin, StepReport& report) noexcept {
     PairRecord& record = state_.pairs[i];
     const double reach = record.phase == ContactPhase::resting ? margin : 0.0;
     if (ahead) {
-      buffer.travel = again ? 0 : reach_[a] + reach_[b];
+      buffer.travel = again ? 0 : travel_[a] + travel_[b];
+      buffer.kept = limits_.points_per_pair;
       collide_ahead(shape_a, X_WA, shape_b, X_WB, reach_[a] + reach_[b], record.witness, buffer);
     } else {
       collide(shape_a, X_WA, shape_b, X_WB, reach, record.witness, buffer);
@@ -344,7 +343,8 @@ void World::collide_smooth_pair(std::uint32_t pair, double margin, StepReport& r
   for (std::uint32_t k = 0; k < places; ++k) {
     found.place[k] = {raw_points_.data() + std::size_t{k} * points, points};
     found.place[k].motion = moving;
-    found.place[k].travel = again ? 0 : reach;
+    found.place[k].travel = ahead && !again ? travel_[a] + travel_[b] : 0;
+    found.place[k].kept = limits_.points_per_pair;
   }
   const Shape &shape_a = model_->shapes[a].shape, &shape_b = model_->shapes[b].shape;
   const auto find = is_mesh_smooth_pair(shape_a, shape_b) ? collide_mesh_smooth : collide_places;

@@ -232,7 +232,8 @@ class World {
   std::vector<std::uint32_t> chosen_;
   std::vector<SpatialForce> contact_forces_;
   std::vector<PairRecord> pair_scratch_;
-  std::vector<double> reach_;  // per shape: what it may travel in this step, for models that look ahead
+  // Per shape, for models that look ahead: what it may travel in this step, and how far off others are seen.
+  std::vector<double> travel_, reach_;
   std::unique_ptr<ContinuousMotion> continuous_;  // null: no body has that option
   std::unique_ptr<MeshScratch> mesh_scratch_;     // null: no shape is a mesh
   bool has_patches_ = false;                      // a pair may touch in several places

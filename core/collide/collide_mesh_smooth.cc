@@ -120,8 +120,8 @@ class MeshSmoothContacts {
     std::uint32_t facet = kNone;
     if (on_mesh(place) >= 0) {
       const std::uint32_t t = add_fitting_points(pair_, pair, on_mesh(place), std::max(reach, 0.0), buffer);
-      if (t != MeshSolid::kNoTriangle) add_points_ahead(pair_, t, buffer);
       if (t != MeshSolid::kNoTriangle && buffer.count > 1) facet = solid_.mesh().facet[t];
+      if (t != MeshSolid::kNoTriangle) add_points_ahead(pair_, t, buffer);
     }
     lead_contact(pair, buffer);
     to_witness(place.a, place.b, X_WA_.R.transpose() * pair.nhat_BA_W, records_[k].witness);

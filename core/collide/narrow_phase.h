@@ -70,6 +70,7 @@ struct ContactBuffer {
   // Models that look ahead: what both bodies may travel in the step [m]; smooth shapes then give corners that a turn by
   // as much brings down, too (points_ahead.h). 0: they do not.
   double travel = 0;
+  std::uint32_t kept = 16;  // with it: points of the pair that the caller keeps; corners take no other point's room
 
   void add(const Vec3& p_WC, double depth) noexcept {
     if (count < capacity) {

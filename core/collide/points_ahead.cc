@@ -6,8 +6,8 @@
 
 #include "core/collide/extremal_points.h"
 #include "core/collide/mesh_solid.h"
-#include "core/collide/narrow_core.h"
 #include "core/math/spatial.h"
+#include "core/shape/convex_hull.h"
 #include "core/shape/smooth_surface.h"
 
 namespace tactus {
@@ -23,9 +23,13 @@ struct Level {
 };
 constexpr Level kLevels[] = {{3, 1.0 / 3}, {1, 0.2}, {0.3, 0.2}, {0.1, 0.2}};
 constexpr double kMostTurn = 0.2, kLeastTurn = 1e-4;  // of a step [rad]
-constexpr double kNewPoint = 0.03;                    // of the size: points nearer to another one are none of their own
-constexpr double kLift = 1.5, kClear = 5e-3;          // of what the turn brings down; of the size
-constexpr double kLeastFacing = 0.5;                  // cosine of the normals, turned and not
+// Of a step, on an area, whose own points hold what turns by less: more of them, and their choice, rock it.
+constexpr double kOnArea = 0.02;              // [rad]
+constexpr double kNearRingEnds = 0.05;        // of the travel: gaps (touching_area.h)
+constexpr double kNewPoint = 0.03;            // of the size: points nearer to another one are none of their own
+constexpr double kLift = 1.5, kClear = 5e-3;  // of what the turn brings down; of the size
+constexpr double kFlatSide = 0.02;            // curvature, times the size
+constexpr double kLeastFacing = 0.5;          // cosine of the normals, turned and not
 constexpr double kRoot2 = 0.70710678118654752;
 constexpr double kWays[8][2] = {{1, 0},  {kRoot2, kRoot2},   {0, 1},  {-kRoot2, kRoot2},
                                 {-1, 0}, {-kRoot2, -kRoot2}, {0, -1}, {kRoot2, -kRoot2}};
@@ -34,13 +38,30 @@ bool convex_outside(const Shape& shape) noexcept {
   return shape.kind != ShapeKind::smooth || (shape.smooth->convex() && !shape.smooth->cavity());
 }
 
-double size_of(const Shape& shape) noexcept {
-  if (shape.kind == ShapeKind::smooth) return shape.smooth->radius();
-  return shape.kind == ShapeKind::half_space ? std::numeric_limits<double>::infinity() : smallest_size(shape);
+// How far from its middle a shape reaches: by the travel over that a body turns. A half-space does not.
+double arm_of(const Shape& shape) noexcept {
+  switch (shape.kind) {
+    case ShapeKind::box:
+      return shape.half_S.norm();
+    case ShapeKind::capsule:
+      return shape.radius + shape.half_length;
+    case ShapeKind::cylinder:
+      return std::hypot(shape.radius, shape.half_length);
+    case ShapeKind::convex:
+      return shape.hull->radius;
+    case ShapeKind::smooth:
+      return shape.smooth->radius();
+    case ShapeKind::sphere:
+      return shape.radius;
+    case ShapeKind::half_space:
+    case ShapeKind::mesh:
+      break;
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
-bool is_flat(const ExtremalForm& side) noexcept {
-  return side.dim == 2 && side.h11 == 0 && side.h12 == 0 && side.h22 == 0;
+bool is_flat(const ExtremalForm& side, double size) noexcept {
+  return side.dim == 2 && size * std::max({std::abs(side.h11), std::abs(side.h12), std::abs(side.h22)}) < kFlatSide;
 }
 
 // One turn: about p, so that A's side along u comes nearer to B.
@@ -73,11 +94,23 @@ void each_tilt(const ContactBuffer& out, double turn, F&& look) noexcept {
   }
 }
 
+// A turn that is worth looking at; 0: none. On an area that turns far the ring nearest to it makes room.
+double turn_of(double arm, ContactBuffer& out) noexcept {
+  const double turn = std::min(out.travel / arm, kMostTurn);
+  if (!(turn > (out.count == 1 ? kLeastTurn : kOnArea))) return 0;
+  const double deepest = out.points[0].depth;
+  const auto in_ring = [&](const ContactPoint& c) {
+    return c.depth < deepest && c.depth > deepest - kNearRingEnds * out.travel;
+  };
+  out.count = static_cast<std::uint32_t>(std::remove_if(out.points, out.points + out.count, in_ring) - out.points);
+  return turn;
+}
+
 void add_if_new(const Vec3& p_WC, double depth, double size, ContactBuffer& out) noexcept {
   const double near = kNewPoint * size;
   const bool known = std::any_of(out.points, out.points + out.count,
                                  [&](const ContactPoint& c) { return (c.p_WC - p_WC).squaredNorm() < near * near; });
-  if (!known) out.add(p_WC, depth);
+  if (!known && out.count < out.kept) out.add(p_WC, depth);
 }
 
 }  // namespace
@@ -85,8 +118,8 @@ void add_if_new(const Vec3& p_WC, double depth, double size, ContactBuffer& out)
 void add_points_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
                       ContactBuffer& out) noexcept {
   if (out.count == 0 || !convex_outside(a) || !convex_outside(b)) return;
-  const double size = std::min(size_of(a), size_of(b)), turn = std::min(out.travel / size, kMostTurn);
-  if (!(turn > kLeastTurn)) return;
+  const double size = std::min(arm_of(a), arm_of(b)), turn = turn_of(size, out);
+  if (turn == 0) return;
   const Vec3 n = out.nhat_BA_W;
   const double depth = out.points[0].depth;
   each_tilt(out, turn, [&](const Tilt& tilt) {
@@ -105,17 +138,17 @@ void add_points_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const F
     const Vec3 pa = pa0 + R.transpose() * (pair.pa_W - lifted), &pb = pair.pb_W;
     const double gap = n.dot(pa - pb);
     // The turn and the lift leave them beside each other: where one is flat the other's point counts.
-    const Vec3 middle = is_flat(pair.b)   ? Vec3(pa - 0.5 * gap * n)
-                        : is_flat(pair.a) ? Vec3(pb + 0.5 * gap * n)
-                                          : Vec3(0.5 * (pa + pb));
+    const Vec3 middle = is_flat(pair.b, size)   ? Vec3(pa - 0.5 * gap * n)
+                        : is_flat(pair.a, size) ? Vec3(pb + 0.5 * gap * n)
+                                                : Vec3(0.5 * (pa + pb));
     if (gap <= out.travel && tilt.closes(middle - tilt.p, gap + depth)) add_if_new(middle, -gap, size, out);
   });
 }
 
 void add_points_ahead(const MeshSmoothPair& shapes, std::uint32_t t, ContactBuffer& out) noexcept {
   if (out.count == 0 || !convex_outside(shapes.smooth)) return;
-  const double size = shapes.surface().radius(), turn = std::min(out.travel / size, kMostTurn);
-  if (!(turn > kLeastTurn)) return;
+  const double size = shapes.surface().radius(), turn = turn_of(size, out);
+  if (turn == 0) return;
   const MeshSolid mesh(*shapes.mesh.mesh, shapes.X_WM.R, shapes.X_WM.p, shapes.solid().near());
   const Vec3 into_mesh_W = shapes.turned ? Vec3(-out.nhat_BA_W) : out.nhat_BA_W;
   const double depth = out.points[0].depth;

@@ -91,6 +91,9 @@ class ExactForces final : public ForceLaw {
   [[nodiscard]] std::span<const Frame> shapes() const noexcept { return X_WS_; }
   [[nodiscard]] const LcpReport& report() const noexcept { return report_; }
 
+  // Do forces move it?
+  [[nodiscard]] bool free(BodyIndex b) const noexcept { return bodies_[b].inv_mass > 0; }
+
  private:
   static constexpr std::uint32_t kStages = 5;  // of RK4, and the end
 
@@ -101,7 +104,6 @@ class ExactForces final : public ForceLaw {
   [[nodiscard]] double normal_mobility(const FollowedContact& contact) const noexcept;
   [[nodiscard]] double kinetic_energy(BodyIndex b, const double* q, const double* v) const noexcept;
   [[nodiscard]] double gained(BodyIndex b, const double* q0, const double* v0, const State& state) const noexcept;
-  [[nodiscard]] bool free(BodyIndex b) const noexcept { return bodies_[b].inv_mass > 0; }
   [[nodiscard]] BodyIndex group_of(BodyIndex b) const noexcept;
   void find_groups() noexcept;
   void shift(const FollowedContact& contact, const Vec3& impulse, std::vector<SpatialVelocity>& by) const noexcept;

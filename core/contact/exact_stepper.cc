@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::uint32_t kMostPieces = 128;
 // Points that share one load hand it and their slip on to each other for ever, at an edge that rolls once a
-// microsecond. After so many ends of force and slip in a step those of such points are not looked for any more: forces
-// go on through the stages of a piece, and what slips by less than kStickAtLast sticks.
+// microsecond. After so many such ends at a body in a step, ends of their forces are not looked for any more (forces go
+// on through the stages of a piece), and what slips by less than kStickAtLast sticks.
 constexpr std::uint32_t kManyShared = 3;
 constexpr int kMostBackUps = 16;
 constexpr double kTouch = 1e-8;        // gaps up to this touch [m]
@@ -113,7 +113,8 @@ ExactStepper::ExactStepper(const Model& model, const Limits& limits)
       start_(forces_.capacity()),
       hidden_(forces_.capacity()),
       is_hidden_(forces_.capacity()),
-      force_(model.bodies.size()) {}
+      force_(model.bodies.size()),
+      shared_ends_(model.bodies.size()) {}
 
 void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
                           FollowedContact& out) const noexcept {
@@ -203,6 +204,11 @@ void ExactStepper::merge_pieces() noexcept {
   forces_.keep([&](const FollowedContact&) { return is_hidden_[i++] == 0; });
 }
 
+bool ExactStepper::shares_on(const FollowedContact& c) const noexcept {
+  const auto many = [this](BodyIndex b) { return forces_.free(b) && shared_ends_[b] >= kManyShared; };
+  return c.fits && (many(c.body_a) || many(c.body_b));
+}
+
 // Which contacts carry force in this piece, and which of them slide.
 void ExactStepper::classify() noexcept {
   forces_.keep([&](const FollowedContact& c) {
@@ -216,7 +222,7 @@ void ExactStepper::classify() noexcept {
     const Vec3 slip = slip_of(c, forces_);
     const double speed = slip.norm();
     const bool turned = c.shape_a == turned_a_ && c.shape_b == turned_b_;
-    const bool at_last = many_ || (shares_on_ && c.fits);
+    const bool at_last = many_ || shares_on(c);
     c.slides = speed > (at_last ? kStickAtLast : turned ? kStickTurned : kStick);
     if (c.slides) c.slip_W = slip / speed;
   }
@@ -477,7 +483,7 @@ bool ExactStepper::find_event(const Event& known, Event& out) noexcept {
     for (const bool slip : {false, true}) {
       out = {i, slip};
       if (known.contact == i && known.slip == slip) continue;
-      if (slip ? !contacts[i].slides : start_[i].push <= least || (shares_on_ && contacts[i].fits)) continue;
+      if (slip ? !contacts[i].slides : start_[i].push <= least || shares_on(contacts[i])) continue;
       if (event_value(out) < (slip ? 0 : -least)) return true;
     }
   }
@@ -520,7 +526,7 @@ double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, Exa
   if (known.contact == kNone) return dt;
   ++(known.slip ? report.stops : report.breaks);
   const FollowedContact& c = forces_.contacts()[known.contact];
-  shared_ends_ += c.fits ? 1 : 0;
+  if (c.fits) ++shared_ends_[c.body_a], ++shared_ends_[c.body_b];
   if (known.slip) turned_a_ = c.shape_a, turned_b_ = c.shape_b;
   tick.finder->find();
   return dt;
@@ -528,7 +534,7 @@ double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, Exa
 
 // From the present state to the next discontinuity, at most `left`. Gives the time that passed.
 double ExactStepper::piece(const Tick& tick, double left, State& state, StepReport& report) noexcept {
-  many_ = report.exact.pieces >= kManyPieces, shares_on_ = shared_ends_ >= kManyShared;
+  many_ = report.exact.pieces >= kManyPieces;
   prescribe_velocities(tick.model, state.time, left, state);
   gather(tick, state);
   strike(tick, state, report);
@@ -559,7 +565,7 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
 double ExactStepper::advance(const Tick& tick, State& state, StepReport& report) noexcept {
   forces_.start(tick, state);
   turned_a_ = turned_b_ = kNone;
-  shared_ends_ = 0;
+  std::fill(shared_ends_.begin(), shared_ends_.end(), 0U);
   double left = tick.h;
   ExactReport& exact = report.exact;
   while (left > kTimeTolerance && exact.pieces < kMostPieces) {

@@ -77,8 +77,7 @@ class ExactStepper {
 
   static constexpr std::uint32_t kManyPieces = 64;  // of a step: what goes on for ever by ever less is ended
   bool many_ = false;
-  std::uint32_t shared_ends_ = 0;  // of force and slip, in this step, of points that share a load
-  bool shares_on_ = false;         // they are many
+  [[nodiscard]] bool shares_on(const FollowedContact& c) const noexcept;
 
   ExactForces forces_;
   std::vector<double> q0_, v0_;
@@ -105,6 +104,8 @@ class ExactStepper {
   std::uint32_t hidden_count_ = 0;
   std::uint32_t turned_a_ = kNone, turned_b_ = kNone;  // the pair whose slip turned round at the end of the last piece
   std::vector<SpatialForce> force_;
+  // Of each body: ends of force and slip, in this step, of points that share a load.
+  std::vector<std::uint32_t> shared_ends_;
 };
 
 }  // namespace tactus

@@ -70,7 +70,7 @@ void add_springs(const Tick& tick, const ContactProblem& problem, const Group& g
   for (std::uint32_t i = g.first; i < g.last; ++i) {
     if (!is_deepest(i)) continue;
     const ProblemContact& contact = problem.contact(i);
-    opening += share * (velocity(problem, contact, u)[0] + contact.b[0]);
+    opening += share * (velocity(problem, contact, u)[0] + contact.b[0] - contact.bias);
   }
   double mobility = 0, shared = 0;  // the same, alone and with bodies split among their springs
   for (const ProblemSide& side : problem.contact(g.first).side) {

@@ -1,5 +1,5 @@
 // Overlap worked off by a spring and damper at each manifold's deepest point, the set-up that Drumwright compares with
-// (IV-B): of the acceleration model, and of Anitescu and Potra's if it is asked for (Parameters::lcp_drift, ap_drift).
+// (IV-B): of the acceleration model and of Anitescu and Potra's (Parameters::lcp_drift, ap_drift).
 // It stays out of b, or complementarity would cancel it (papers/NOTES, Drumwright 11).
 #pragma once
 

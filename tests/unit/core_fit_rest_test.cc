@@ -110,6 +110,42 @@ TEST_CASE("fit: stacks of three, and what falls onto another one at a tilt, come
   }
 }
 
+// The points ahead of what lands (collide/points_ahead.h) must not rock what lies, nor displace its own.
+TEST_CASE("fit: cubes with rounded edges that fall at 100 Hz come to rest on a face, on thin boxes, too") {
+  for (const ContactModelKind kind : {ContactModelKind::lcp, ContactModelKind::st, ContactModelKind::ap}) {
+    for (const double exponent : {0.3, 0.5}) {
+      for (const bool thin : {false, true}) {
+        CAPTURE(std::string(to_string(kind)));
+        CAPTURE(exponent);
+        CAPTURE(thin);
+        test::OwnedShapes owned;
+        Scene scene(0.5);
+        scene.model->contact_model = kind;
+        scene.model->step = 0.01;
+        if (thin) {
+          scene.add(make_box({1, 1, 0.005}), 0, at(0, 0, -0.005), {}, 0, BodyMode::fixed);
+        } else {
+          scene.add_floor();
+        }
+        const BodyIndex cube = scene.add(owned.add(make_superellipsoid({0.1, 0.1, 0.1}, exponent, exponent)), 1,
+                                         {test::turned(Vec3(1, 2, 3).normalized(), 1), Vec3(0, 0, 0.3)});
+        World world = scene.world();
+        std::uint32_t dropped = 0;
+        double deepest = 0;
+        for (int i = 0; i < 1000; ++i) {
+          const StepReport report = world.step();
+          dropped += report.points_dropped;
+          deepest = std::max(deepest, report.depth_max);
+        }
+        CHECK(dropped == 0);
+        CHECK(deepest < 5e-3);
+        CHECK_WITHIN(world.state().v_WBcm(cube).norm(), 1e-6);
+        CHECK_WITHIN(world.state().w_WB(cube).norm(), 1e-6);
+      }
+    }
+  }
+}
+
 // What touches over an area resists being rolled over it; what is round does not.
 TEST_CASE("fit: the area over which two touch is that over which they are as near, and round ones have none") {
   test::OwnedShapes owned;

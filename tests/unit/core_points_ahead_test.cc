@@ -70,7 +70,7 @@ void check_turns(double exponent, const Shape& floor, const Frame& X_WF, double 
   double worst = 0;
   int several = 0;
   for (int i = 0; i < 300; ++i) {
-    const double reach = rng.log_uniform(5e-4, 2e-2), turn = reach / cube.smooth->radius();
+    const double reach = rng.log_uniform(4e-3, 2e-2), turn = reach / cube.smooth->radius();
     const double gap = rng.uniform(0, 0.3) * reach;
     const Frame X = over_floor(cube, rng.uniform(0, 1.5) * turn, gap, rng);
     const Found found = ahead(cube, X, floor, X_WF, reach);
@@ -96,6 +96,7 @@ TEST_CASE("points ahead: what a turn of the step brings down was told before") {
   for (const double exponent : {0.1, 0.2, 0.3}) {
     check_turns(exponent, make_half_space(), {}, 0.3);
     check_turns(exponent, make_box({1, 1, 0.5}), {Mat3::Identity(), Vec3(0, 0, -0.5)}, 0.3);
+    check_turns(exponent, make_box({1, 1, 0.005}), {Mat3::Identity(), Vec3(0, 0, -0.005)}, 0.3);  // thin
   }
 }
 
@@ -112,6 +113,35 @@ TEST_CASE("points ahead: the points are where both surfaces are, at their gap al
       const Vec3 p_S = X.to_local(c.p_WC - 0.5 * c.depth * Vec3::UnitZ());
       const ImplicitJet jet = cube.smooth->implicit(p_S);
       CHECK_WITHIN(jet.F / jet.grad.norm(), 1e-6);
+    }
+  }
+}
+
+TEST_CASE("points ahead: the order of the two does not matter, and a box is as a floor") {
+  test::OwnedShapes owned;
+  const Shape cube = owned.add(make_superellipsoid({kHalf, kHalf, kHalf}, 0.1, 0.1));
+  const Shape block = owned.add(make_superellipsoid({0.6, 0.6, 0.3}, 0.05, 0.05));
+  const Frame below{Mat3::Identity(), Vec3(0, 0, -0.3)};
+  Random rng(13);
+  const Shape floors[] = {make_half_space(), make_box({1, 1, 0.3}), block};
+  for (const Shape& floor : floors) {
+    for (int i = 0; i < 100; ++i) {
+      const double reach = rng.log_uniform(5e-3, 2e-2), turn = reach / cube.smooth->radius();
+      const Frame X = over_floor(cube, rng.uniform(0.2, 1) * turn, 0.1 * reach, rng);
+      const Frame X_WF = floor.kind == ShapeKind::half_space ? Frame{} : below;
+      const Found one = ahead(cube, X, floor, X_WF, reach), other = ahead(floor, X_WF, cube, X, reach);
+      const Found plane = ahead(cube, X, make_half_space(), {}, reach);
+      CHECK_WITHIN((one.n + other.n).norm(), 1e-9);
+      for (int k = 0; k < 16; ++k) {
+        const Vec3 u(std::cos(k * M_PI / 8), std::sin(k * M_PI / 8), 0);
+        const auto told = [&](const Found& found) {
+          double most = -1;
+          for (const ContactPoint& c : found.points) most = std::max(most, c.depth + turn * u.dot(c.p_WC));
+          return most / reach;
+        };
+        CHECK_WITHIN(told(one) - told(other), 0.1);
+        if (floor.kind != ShapeKind::smooth) CHECK_WITHIN(told(one) - told(plane), 0.1);
+      }
     }
   }
 }
