@@ -18,21 +18,21 @@ namespace {
 // the gap may have risen where the points lie. On a sphere it has by half of it, on r^k by 1 / k: no point of its own
 // for what rolls, even where it turns as far as it may. The smaller turns are for what comes to rest on a side that
 // bulges, of which a chord from corner to corner is beneath: with the large one alone it rocks for ever.
-struct Level {
+struct TurnLevel {
   double turns, rise;
 };
-constexpr Level kLevels[] = {{3, 1.0 / 3}, {1, 0.2}, {0.3, 0.2}, {0.1, 0.2}};
+constexpr TurnLevel kLevels[] = {{3, 1.0 / 3}, {1, 0.2}, {0.3, 0.2}, {0.1, 0.2}};
 constexpr double kMostTurn = 0.2, kLeastTurn = 1e-4;  // of a step [rad]
 // Of a step, on an area, whose own points hold what turns by less: more of them, and their choice, rock it.
 constexpr double kOnArea = 0.02;              // [rad]
 constexpr double kNearRingEnds = 0.05;        // of the travel: gaps (touching_area.h)
 constexpr double kNewPoint = 0.03;            // of the size: points nearer to another one are none of their own
-constexpr double kLift = 1.5, kClear = 5e-3;  // of what the turn brings down; of the size
+constexpr double kLift = 1.5, kApart = 5e-3;  // of what the turn brings down; of the size
 constexpr double kFlatSide = 0.02;            // curvature, times the size
 constexpr double kLeastFacing = 0.5;          // cosine of the normals, turned and not
-constexpr double kRoot2 = 0.70710678118654752;
-constexpr double kWays[8][2] = {{1, 0},  {kRoot2, kRoot2},   {0, 1},  {-kRoot2, kRoot2},
-                                {-1, 0}, {-kRoot2, -kRoot2}, {0, -1}, {kRoot2, -kRoot2}};
+constexpr double kDiagonal = 0.70710678118654752;
+constexpr double kWays[8][2] = {{1, 0},  {kDiagonal, kDiagonal},   {0, 1},  {-kDiagonal, kDiagonal},
+                                {-1, 0}, {-kDiagonal, -kDiagonal}, {0, -1}, {kDiagonal, -kDiagonal}};
 
 bool convex_outside(const Shape& shape) noexcept {
   return shape.kind != ShapeKind::smooth || (shape.smooth->convex() && !shape.smooth->cavity());
@@ -89,7 +89,7 @@ void each_tilt(const ContactBuffer& out, double turn, F&& look) noexcept {
   tangent_basis(out.nhat_BA_W, t1, t2);
   const Vec3 p = out.points[0].p_WC;
   const double depth = out.points[0].depth;
-  for (const Level& level : kLevels) {
+  for (const TurnLevel& level : kLevels) {
     for (const auto& way : kWays) look(Tilt{p, way[0] * t1 + way[1] * t2, level.turns * turn, level.rise, depth});
   }
 }
@@ -130,7 +130,7 @@ void add_points_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const F
     // another normal, and takes a thousand times as long.
     const Mat3 R = Eigen::AngleAxisd(tilt.angle, n.cross(tilt.u)).toRotationMatrix();
     const Vec3 pa0 = tilt.p - 0.5 * depth * n;
-    const Vec3 lifted = pa0 + (depth + kLift * tilt.angle * arm + kClear * size) * n;
+    const Vec3 lifted = pa0 + (depth + kLift * tilt.angle * arm + kApart * size) * n;
     ExtremalSide side_a, side_b;
     const Frame turned{R * X_WA.R, lifted + R * (X_WA.p - pa0)};
     const ExtremalPair pair = extremal_points(a, turned, b, X_WB, side_a, side_b);
