@@ -12,6 +12,20 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr int kExactDepth = 8, kBendDepth = 7;
 
+// Which of four are in a mask, in order, and then anything.
+struct Chosen {
+  std::int32_t which[4];
+  std::uint32_t count;
+};
+constexpr std::array<Chosen, 16> all_chosen() {
+  std::array<Chosen, 16> out{};
+  for (std::uint32_t mask = 0; mask < 16; ++mask)
+    for (std::int32_t k = 0; k < 4; ++k)
+      if ((mask >> k & 1U) != 0) out[mask].which[out[mask].count++] = k;
+  return out;
+}
+constexpr std::array<Chosen, 16> kChosen = all_chosen();
+
 }  // namespace
 
 struct NormalCells::Builder {
@@ -84,9 +98,9 @@ struct NormalCells::Builder {
   void fill(std::int32_t four, const std::array<Cell, 4>& cells, int depth) {
     const double radius = all.radius_;
     std::array<Halves, 4> halves;
-    std::array<std::int32_t, 4> within;
+    std::array<bool, 4> wholes;
     std::array<Vec3, 4> centres;
-    auto next = static_cast<std::int32_t>(all.fours_.size());
+    const auto within = static_cast<std::int32_t>(all.fours_.size());
     for (std::size_t k = 0; k < 4; ++k) {
       halves[k] = halved(cells[k], radius);
       const bool last = depth == 0;
@@ -98,26 +112,31 @@ struct NormalCells::Builder {
         whole = last || slack(cells[k], centres[k]) <= 2 * body.enough * body.size;
         if (!whole) exact.resize(first);
       }
-      within[k] = whole ? ~(4 * four + static_cast<std::int32_t>(k)) : next++;
+      wholes[k] = whole;
     }
-    all.fours_.resize(static_cast<std::size_t>(next));
+    if (!(wholes[0] && wholes[1] && wholes[2] && wholes[3])) all.fours_.resize(all.fours_.size() + 4);
     all.places_.resize(4 * all.fours_.size());
-    all.tips_.resize(4 * all.fours_.size());
+    all.tips_.resize(all.fours_.size());
     for (std::size_t k = 0; k < 4; ++k) {
-      if (within[k] >= 0) {
+      if (!wholes[k]) {
         const std::size_t first = exact.size();
-        fill(within[k], quarters(halves[k]), depth - 1);
+        fill(within + static_cast<std::int32_t>(k), quarters(halves[k]), depth - 1);
         centres[k] = reaching(cells[k], first);
       } else {
         const std::size_t cell = 4 * static_cast<std::size_t>(four) + k;
         all.places_[cell] = body.place({cells[k][0].n, cells[k][1].n, cells[k][2].n});
-        all.tips_[cell] = pushed(cells[k], apex(cells[k], 0), 0);
+        const Vec3 tip = pushed(cells[k], apex(cells[k], 0), 0);
+        FourTips& tips = all.tips_[static_cast<std::size_t>(four)];
+        tips.x[k] = static_cast<float>(tip.x()), tips.y[k] = static_cast<float>(tip.y());
+        tips.z[k] = static_cast<float>(tip.z());
+        all.farthest_tip_ = std::max(all.farthest_tip_, tip.cwiseAbs().maxCoeff());
       }
       const Vec3& centre = centres[k];
       Four& out = all.fours_[static_cast<std::size_t>(four)];
       out.x[k] = static_cast<float>(centre.x()), out.y[k] = static_cast<float>(centre.y());
       out.z[k] = static_cast<float>(centre.z());
-      out.within[k] = within[k];
+      out.within = within;
+      (wholes[k] ? out.whole : out.inner) |= static_cast<std::uint8_t>(1U << k);
       all.farthest_ = std::max(all.farthest_, centre.cwiseAbs().maxCoeff());
     }
   }
@@ -185,32 +204,31 @@ NormalCells::NormalCells(const Body& body) : symmetric_(body.symmetric) {
     builder.fill(static_cast<std::int32_t>(i), builder.quarters(builder.halved(octants[i], radius_)), kDepth - 1);
 }
 
-// One level after the other, so that no cell waits for another, and without branches, which nobody could foresee. Of a
-// level first all are asked: a list that grows between two questions, at a place which the last answer tells, would
-// make each wait for it.
+// Without branches on an answer, which nobody could foresee: what is open is appended, and which of a four are is in a
+// table. Four fours at a time: a list that grew after each question, at a place which the answer tells, would make the
+// next one wait for it.
 bool NormalCells::find_open(const FourForm& e, Open& out) const noexcept {
+  constexpr std::size_t kBlock = 4;
   std::array<std::int32_t, kMost + 4> fours;
-  std::array<std::uint8_t, kMost + 4> beyond;
   std::size_t last = symmetric_ ? 1 : 8, open = 0;
   for (std::size_t i = 0; i < last; ++i) fours[i] = static_cast<std::int32_t>(i);
-  for (std::size_t first = 0; first < last;) {
-    for (std::size_t i = first; i < last; ++i) {
-      const Four& four = fours_[static_cast<std::size_t>(fours[i])];
-      beyond[i] = static_cast<std::uint8_t>(e.beyond(four.x.data(), four.y.data(), four.z.data()));
+  for (std::size_t first = 0, end = 0; first < last; first = end) {
+    end = std::min(first + kBlock, last);
+    std::array<std::int32_t, kBlock> index;
+    std::array<std::uint32_t, kBlock> beyond;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const bool any = first + i < end;
+      index[i] = any ? fours[first + i] : 0;
+      const Four& four = fours_[static_cast<std::size_t>(index[i])];
+      beyond[i] = e.beyond(four.x.data(), four.y.data(), four.z.data()) & (any ? 15U : 0U);
     }
-    std::size_t count = last;
-    for (std::size_t i = first; i < last; ++i) {
-      if (count > kMost) return false;
-      const std::array<std::int32_t, 4>& within = fours_[static_cast<std::size_t>(fours[i])].within;
-      for (std::size_t k = 0; k < 4; ++k) fours[count] = within[k], count += beyond[i] >> k & 1U;
-    }
-    if (open + count - last > kMost) return false;
-    first = last;
-    for (std::size_t i = first; i < count; ++i) {
-      const std::int32_t cell = fours[i];
-      fours[last] = cell, out.cells[open] = ~cell;
-      const std::size_t whole = cell < 0 ? 1 : 0;
-      last += 1 - whole, open += whole;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const Four& four = fours_[static_cast<std::size_t>(index[i])];
+      const Chosen &inner = kChosen[beyond[i] & four.inner], &whole = kChosen[beyond[i] & four.whole];
+      for (std::size_t k = 0; k < 4; ++k) fours[last + k] = four.within + inner.which[k];
+      for (std::size_t k = 0; k < 4; ++k) out.cells[open + k] = 4 * index[i] + whole.which[k];
+      last += inner.count, open += whole.count;
+      if (last > kMost || open > kMost) return false;
     }
   }
   out.count = open;
@@ -240,27 +258,44 @@ std::uint32_t NormalCells::octants_beyond(const FourForm& e) const noexcept {
 
 bool NormalCells::others_hold(const InnerForm& e, const InnerForm& deeper, const Vec3& sign,
                               Open& open) const noexcept {
-  const auto drop_if = [&open](const auto& held) {
-    std::size_t left = 0;
-    for (std::size_t i = 0; i < open.count; ++i)
-      if (!held(open.cells[i])) open.cells[left++] = open.cells[i];
-    open.count = left;
-  };
-  drop_if([&](std::int32_t cell) { return e.at(sign.cwiseProduct(tips_[static_cast<std::size_t>(cell)])) <= 1; });
+  if (open.count == 0) return true;
+  drop_tips(FourForm(WhiteForm(e), farthest_tip_).mirrored(sign), open);
+  const auto place = [&](std::int32_t cell) { return Vec3(sign.cwiseProduct(centre(cell))); };
   while (open.count > 0) {
     EllipsoidForm other;
-    const Vec3 first = sign.cwiseProduct(centre(open.cells[0]));
+    const Vec3 first = place(open.cells[0]);
     if (!deeper.near(first, other) || !(other.at(first) <= 1)) {
-      const auto lower = [&](std::int32_t x, std::int32_t y) {
-        return deeper.at(sign.cwiseProduct(centre(x))) < deeper.at(sign.cwiseProduct(centre(y)));
-      };
-      std::int32_t* const cells = open.cells.data();
-      std::iter_swap(cells, std::max_element(cells, cells + open.count, lower));
+      double most = 0;
+      std::size_t worst = 0;
+      for (std::size_t i = 0; i < open.count; ++i) {
+        const double value = deeper.at(place(open.cells[i]));
+        if (value > most) most = value, worst = i;
+      }
+      std::swap(open.cells[0], open.cells[worst]);
       return false;
     }
-    drop_if([&](std::int32_t cell) { return other.at(sign.cwiseProduct(centre(cell))) <= 1; });
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < open.count; ++i)
+      if (!(other.at(place(open.cells[i])) <= 1)) open.cells[left++] = open.cells[i];
+    open.count = left;
   }
   return true;
+}
+
+// Those whose tips are in e. Neighbours come after each other: four tips at once.
+void NormalCells::drop_tips(const FourForm& e, Open& open) const noexcept {
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < open.count;) {
+    const std::int32_t four = open.cells[i] / 4;
+    const FourTips& tips = tips_[static_cast<std::size_t>(four)];
+    const std::uint32_t beyond = e.beyond(tips.x.data(), tips.y.data(), tips.z.data());
+    for (; i < open.count && open.cells[i] / 4 == four; ++i) {
+      const std::int32_t cell = open.cells[i];
+      open.cells[left] = cell;
+      left += beyond >> (cell % 4) & 1U;
+    }
+  }
+  open.count = left;
 }
 
 }  // namespace tactus

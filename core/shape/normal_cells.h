@@ -39,7 +39,7 @@ class NormalCells {
   [[nodiscard]] double farthest() const noexcept { return farthest_; }  // of the centres' coordinates
   // Cells that have nothing within and whose centres may be outside e. False: too many.
   struct Open {
-    std::array<std::int32_t, kMost> cells;
+    std::array<std::int32_t, kMost + 4> cells;
     std::size_t count = 0;
   };
   [[nodiscard]] bool find_open(const FourForm& e, Open& out) const noexcept;
@@ -58,9 +58,10 @@ class NormalCells {
 
  private:
   static constexpr int kDepth = 9;  // of fours; the first of an octant is always looked at
-  struct Four {                     // floats: what rounding them may do is counted
+  struct alignas(64) Four {         // floats: what rounding them may do is counted
     std::array<float, 4> x, y, z;
-    std::array<std::int32_t, 4> within;  // four, or ~ the cell itself: 4 of its four + which
+    std::int32_t within = 0;            // the first cell's four, and so on, of those that have one
+    std::uint8_t inner = 0, whole = 0;  // a bit for each cell that has a four within, and has nothing within
   };
   struct Corner {
     Vec3 n;
@@ -70,11 +71,16 @@ class NormalCells {
   using Cell = std::array<Corner, 3>;
   struct Builder;
 
+  void drop_tips(const FourForm& e, Open& open) const noexcept;
+
   std::vector<Four> fours_;
   std::vector<Place> places_;  // of cells that have nothing within
-  std::vector<Vec3> tips_;     // of those: where the planes of the corners meet, not lower than anything there
+  struct FourTips {            // of those: where the planes of the corners meet, not lower than anything there
+    std::array<float, 4> x, y, z;
+  };
+  std::vector<FourTips> tips_;
   bool symmetric_ = false;
-  double radius_ = 0, farthest_ = 0;
+  double radius_ = 0, farthest_ = 0, farthest_tip_ = 0;
 };
 
 }  // namespace tactus

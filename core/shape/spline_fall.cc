@@ -10,6 +10,9 @@ namespace tactus {
 
 namespace {
 
+// How far a patch is extended beyond its border at most, and what the sizes of its points' weights sum up to there.
+constexpr double kMostBeyond = 0.5, kExtended = 1.1;
+
 // A polynomial of degree 3 in powers of what is left beyond t; `step` apart in memory.
 void shift(double* c, std::size_t step, double t) noexcept {
   for (std::size_t lowest = 0; lowest < 3; ++lowest)
@@ -53,6 +56,51 @@ SplinePieces::Piece SplinePieces::as_powers(const Piece& bezier) noexcept {
   return out;
 }
 
+// A neighbour lies by t^3 / 6 times the third derivative's jump off the patch extended by t, of control points' jumps
+// with weights that sum up to 1, or where the other parameter is beyond its border, too, with sizes that sum up to
+// kExtended. What that adds to the form of e: twice the way from e's middle times it, and its square. That way is known
+// at the touch, where it times e's coordinates is `slope`, and differs elsewhere by at most `farthest`.
+Vec2 SplinePieces::of_neighbours(int i, int j, const Borders& over, const Window& window, const Vec3& slope,
+                                 double farthest, double stretch) const noexcept {
+  const int nu = nu_ / kParts, nv = nv_ / kParts;
+  struct Most {
+    double along = 0, length = 0, over3 = 0;
+    void add(const Jump& jump, const Vec3& direction) noexcept {
+      along = std::max(along, std::abs(direction.dot(jump.by)));
+      length = std::max(length, jump.length);
+    }
+  };
+  const auto at = [&](int k, int l) {
+    const auto wrapped = [](int x, int n) { return x < 0 ? x + n : (x >= n ? x - n : x); };
+    return static_cast<std::size_t>(wrapped(k, nu) * nv + wrapped(l, nv));
+  };
+  const auto of_u = [&](int k, double t) {
+    Most out;
+    if (t <= 0) return out;
+    for (int l = over.before_v > 0 ? j - 2 : j - 1; l <= (over.behind_v > 0 ? j + 3 : j + 2); ++l)
+      out.add(jumps_u_[at(k, l)], slope);
+    out.over3 = t * t * t;
+    return out;
+  };
+  const auto of_v = [&](int l, double t) {
+    Most out;
+    if (t <= 0) return out;
+    for (int k = i - 1; k <= i + 2; ++k) out.add(jumps_v_[at(k, l)], slope);
+    out.over3 = t * t * t;
+    return out;
+  };
+  const Most before_u = of_u(i, over.before_u), behind_u = of_u(i + 1, over.behind_u),
+             before_v = of_v(j, over.before_v), behind_v = of_v(j + 1, over.behind_v);
+  const auto off = [&](const Most& m) { return kExtended / 6 * stretch * m.over3 * m.length; };
+  const double most = farthest + std::max({off(before_u), off(behind_u), off(before_v), off(behind_v)});
+  // Part of the square of the step: nothing up to the patch's edge, most at the window's.
+  const auto of_square = [&](const Most& m, double end) {
+    return m.over3 > 0 ? kExtended / 3 * m.over3 * (m.along + most * stretch * m.length) / (end * end) : 0.0;
+  };
+  return {std::max(of_square(before_u, window.lo.x()), of_square(behind_u, window.hi.x())),
+          std::max(of_square(before_v, window.lo.y()), of_square(behind_v, window.hi.y()))};
+}
+
 // The form of e about the touch in powers of the steps (s, t), a Taylor series that has an end: from the third degree
 // on its terms are less than those of the second, after t is seen from the ridge that runs through the touch. Beyond
 // the patch its neighbours differ from it by what the third derivatives jump by.
@@ -61,9 +109,10 @@ bool SplinePieces::falls_about(const WhiteForm& e, const Vec2& uv, const Window&
   const int i = std::clamp(static_cast<int>(uv.x()), 0, nu - 1), j = std::clamp(static_cast<int>(uv.y()), 0, nv - 1);
   const double u = uv.x() - i, v = uv.y() - j;
   const double h = std::max(-window.lo.x(), window.hi.x()), k = std::max(-window.lo.y(), window.hi.y());
-  const double before_u = std::max(0.0, -window.lo.x() - u), behind_u = std::max(0.0, window.hi.x() + u - 1),
-               before_v = std::max(0.0, -window.lo.y() - v), behind_v = std::max(0.0, window.hi.y() + v - 1);
-  if (!(std::max({before_u, behind_u, before_v, behind_v}) <= 0.5 && h > 0 && k > 0)) return false;
+  const Borders over{std::max(0.0, -window.lo.x() - u), std::max(0.0, window.hi.x() + u - 1),
+                     std::max(0.0, -window.lo.y() - v), std::max(0.0, window.hi.y() + v - 1)};
+  const double beyond = std::max({over.before_u, over.behind_u, over.before_v, over.behind_v});
+  if (!(beyond <= kMostBeyond && h > 0 && k > 0)) return false;
   const Piece& piece = powers_[static_cast<std::size_t>(i * nv + j)];
   Vec3 d[4][4];
   expand(piece.x, piece.y, piece.z, u, v, e, d);
@@ -92,21 +141,14 @@ bool SplinePieces::falls_about(const WhiteForm& e, const Vec2& uv, const Window&
                     about_length(d[1][3]) * h * kk * k,
                n5 = (about_length(d[3][2]) * h + about_length(d[2][3]) * k + about_length(d[3][3]) * h * k) * hh * kk;
   const double rest = 2 * n5 + 2 * n1 * (n4 + n5) + 2 * n2 * (n3 + n4 + n5) + (n3 + n4 + n5) * (n3 + n4 + n5);
-  // In the neighbours, of a form that is at most a little above 1; extended beyond a patch, weights sum up to 1.1.
-  const double stretch =
-      2.4 / 6 *
-      std::sqrt(e.u00 * e.u00 + e.u01 * e.u01 + e.u02 * e.u02 + e.u11 * e.u11 + e.u12 * e.u12 + e.u22 * e.u22);
-  const auto cubed = [](double over) { return over * over * over; };
-  const double most_u = std::max(before_u, behind_u), most_v = std::max(before_v, behind_v);
-  if (!(stretch * (jump_u_ * cubed(most_u) + jump_v_ * cubed(most_v)) < 0.2)) return false;
-  // Part of the square of the step: nothing up to the patch's edge, most at the window's.
-  const auto of_square = [&](double jump, double over, double end) {
-    return over > 0 ? stretch * jump * cubed(over) / (end * end) : 0.0;
-  };
-  const double of_s2 = rest / hh + std::max(of_square(jump_u_, before_u, window.lo.x()),
-                                            of_square(jump_u_, behind_u, window.hi.x())),
-               of_t2 = rest / kk + std::max(of_square(jump_v_, before_v, window.lo.y()),
-                                            of_square(jump_v_, behind_v, window.hi.y()));
+  double of_s2 = rest / hh, of_t2 = rest / kk;
+  if (beyond > 0) {
+    const double stretch =
+        std::sqrt(e.u00 * e.u00 + e.u01 * e.u01 + e.u02 * e.u02 + e.u11 * e.u11 + e.u12 * e.u12 + e.u22 * e.u22);
+    const Vec3 slope(e.u00 * w.x(), e.u01 * w.x() + e.u11 * w.y(), e.u02 * w.x() + e.u12 * w.y() + e.u22 * w.z());
+    const Vec2 more = of_neighbours(i, j, over, window, slope, n1 + n2 + n3 + n4 + n5, stretch);
+    of_s2 += more.x(), of_t2 += more.y();
+  }
   const double c = f02 + std::abs(c12) * h + std::abs(f03) * k2 + std::max(c22, 0.0) * hh + std::abs(c13) * h * k2 +
                    std::max(f04, 0.0) * k2 * k2 + 2 * of_t2;
   if (!(c < 0)) return false;

@@ -71,11 +71,11 @@ void SplinePieces::find_jumps(const std::vector<Vec3>& control, int nu, int nv) 
   for (int i = 0; i < nu; ++i)
     for (int j = 0; j < nv; ++j) {
       const auto fourth = [&](int di, int dj) {
-        return (point(i - 2 * di, j - 2 * dj) - 4 * point(i - di, j - dj) + 6 * point(i, j) -
-                4 * point(i + di, j + dj) + point(i + 2 * di, j + 2 * dj))
-            .norm();
+        const Vec3 by = point(i - 2 * di, j - 2 * dj) - 4 * point(i - di, j - dj) + 6 * point(i, j) -
+                        4 * point(i + di, j + dj) + point(i + 2 * di, j + 2 * dj);
+        return Jump{by, (1 + 1e-12) * by.norm()};
       };
-      jump_u_ = std::max(jump_u_, (1 + 1e-12) * fourth(1, 0)), jump_v_ = std::max(jump_v_, (1 + 1e-12) * fourth(0, 1));
+      jumps_u_.push_back(fourth(1, 0)), jumps_v_.push_back(fourth(0, 1));
     }
 }
 

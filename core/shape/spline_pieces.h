@@ -65,11 +65,17 @@ class SplinePieces {
   struct Window {  // about the touch, in patches
     Vec2 lo = Vec2::Zero(), hi = Vec2::Zero();
   };
+  struct Borders {  // by how much a window lies beyond a patch's
+    double before_u, behind_u, before_v, behind_v;
+  };
   [[nodiscard]] double highest(const Vec3& n) const;
   [[nodiscard]] NormalCells::Place touched(const std::array<Vec3, 3>& corners) const;
   void find_jumps(const std::vector<Vec3>& control, int nu, int nv);
   [[nodiscard]] bool groups_lie_in(const InnerForm& e, const Vec2& uv) const noexcept;
   [[nodiscard]] bool falls_about(const WhiteForm& e, const Vec2& uv, const Window& window) const noexcept;
+  // Of the squares of the steps of u and v: what the patch' neighbours add.
+  [[nodiscard]] Vec2 of_neighbours(int i, int j, const Borders& over, const Window& window, const Vec3& slope,
+                                   double farthest, double stretch) const noexcept;
   [[nodiscard]] bool pieces_lie_in(const InnerForm& e, const WhiteForm& white, const Vec2& uv,
                                    const Window& window) const noexcept;
   [[nodiscard]] static Piece as_powers(const Piece& bezier) noexcept;
@@ -82,7 +88,11 @@ class SplinePieces {
   std::vector<Piece> pieces_, patches_;
   std::vector<Piece> powers_;  // patches: what u^i v^j are multiplied by, u and v from 0 to 1
   std::vector<Group> groups_;
-  double jump_u_ = 0, jump_v_ = 0;  // most of the third derivatives' between patches
+  struct Jump {  // of a third derivative, between patches
+    Vec3 by = Vec3::Zero();
+    double length = 0;
+  };
+  std::vector<Jump> jumps_u_, jumps_v_;  // [i nv + j]: of u where it is i, j a control point's; of v where it is j
   NormalCells hull_;
 };
 
