@@ -21,6 +21,7 @@ bool has_chart(const SmoothSurface& surface, std::int32_t chart) noexcept {
 // Where it was before, and what it found now. steady: the same place, a little on.
 void remember_step(const ExtremalSide& before, bool steady, ExtremalSide& now) noexcept {
   now.ahead_S.setZero();
+  now.first_step_S = steady ? before.last_step_S : Vec3(Vec3::Zero());
   now.last_step_S = steady ? before.step_S : Vec3(Vec3::Zero());
   now.step_S = steady ? Vec3(now.p_S - before.p_S) : Vec3(Vec3::Zero());
 }

@@ -41,6 +41,7 @@ struct ExtremalSide {
   Vec3 ahead_S = Vec3::Zero();  // how far from p_S to begin: look_ahead() tells; cleared by the call
   std::int32_t feature = -1;  // -1: nothing is known. Polyhedron: vertex i, then vertices + edge, then vertices + edges
                               // + face; cylinder: caps +z -z, rims +z -z, side; parametric surface: the chart; else 0
+  Vec3 first_step_S = Vec3::Zero();  // before last_step_S: for who follows with rates, witnesses do not keep it
 };
 
 // One side's feature near its extremal point, in the basis (t1, t2) of the tangent plane.

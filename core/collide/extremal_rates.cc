@@ -223,15 +223,17 @@ Vec3 own_rate(const Shape& shape, const Frame& X_WS, const Vec3& p_dot_W, const 
   return {(vv * a - uv * b) / det, (uu * b - uv * a) / det, 0};
 }
 
-// r: the rate times the step. The polynomial with that rate through this point, the last one and the one before.
+// r: the rate times the step. The polynomial with that rate through this point and the last three, or what is known.
 void look_along(const Vec3& r, ExtremalSide& side) noexcept {
-  const Vec3 &last = side.step_S, &before = side.last_step_S;
+  const Vec3 &last = side.step_S, &before = side.last_step_S, &first = side.first_step_S;
   if (!steady(r, last)) {
     side.ahead_S = r;
   } else if (!steady(last, before)) {
     side.ahead_S = 2 * r - last;
-  } else {
+  } else if (!steady(before, first)) {
     side.ahead_S = 3 * r - 2.5 * last + 0.5 * before;
+  } else {
+    side.ahead_S = 4 * r - 13.0 / 3 * last + 5.0 / 3 * before - 1.0 / 3 * first;
   }
 }
 

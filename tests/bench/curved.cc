@@ -1,9 +1,10 @@
 // Extremal points of smooth shapes: how long a pair takes when it is followed, with and without its rates, and when
 // nothing is known; how often Newton's method needs help. CSV: pair, what, calls (warm: batches of 20 of them), median
 // us, mean us, least us (of all batches: what is left on a busy machine), mean Newton steps, solved, fallbacks,
-// ill-conditioned, part of the calls that were hits. The record: TACTUS_COMMIT=... tactus_bench_curved 10000 20000 >
-// tests/bench/results/MACHINE/curved.csv.
-// usage: tactus_bench_curved [PAIRS_PER_CLASS [CALLS [PAIR]]], PAIR as in the first column: that one alone.
+// ill-conditioned, part of the calls that were hits, median us of single calls with what the clock takes (warm: of
+// other batches; the first call of a batch comes after a search from nothing, has no history and cold memory). The
+// record: TACTUS_COMMIT=... tactus_bench_curved 10000 20000 > tests/bench/results/MACHINE/curved.csv. usage:
+// tactus_bench_curved [PAIRS_PER_CLASS [CALLS [PAIR]]], PAIR as in the first column: that one alone.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -81,14 +82,23 @@ class Shapes {
   ConvexHull hull_;
 };
 
+double microseconds(Clock::duration took) {
+  return std::chrono::duration<double, std::micro>(took).count();
+}
+double median(std::vector<double>& x) {
+  const auto middle = x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2);
+  std::nth_element(x.begin(), middle, x.end());
+  return *middle;
+}
+
 struct Tally {
-  std::vector<double> us;
+  std::vector<double> us, single_us;
   std::uint64_t steps = 0;
   std::uint32_t solved = 0, fallbacks = 0, ill = 0;
   std::uint64_t calls = 0, hits = 0;
 
   void add(const ExtremalPair& pair, Clock::duration took) {
-    us.push_back(std::chrono::duration<double, std::micro>(took).count());
+    us.push_back(microseconds(took));
     steps += pair.iterations;
     solved += pair.known() ? 1 : 0;
     fallbacks += pair.status == ExtremalStatus::fallen_back ? 1 : 0;
@@ -98,10 +108,10 @@ struct Tally {
     double sum = 0;
     for (const double t : us) sum += t;
     const double n = static_cast<double>(us.size());
-    std::nth_element(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(us.size() / 2), us.end());
-    std::printf("%s-%s,%s,%zu,%.3f,%.3f,%.3f,%.2f,%u,%u,%u,%.4f\n", a.c_str(), b.c_str(), what, us.size(),
-                us[us.size() / 2], sum / n, *std::min_element(us.begin(), us.end()), static_cast<double>(steps) / n,
-                solved, fallbacks, ill, calls > 0 ? static_cast<double>(hits) / static_cast<double>(calls) : 0.0);
+    std::printf("%s-%s,%s,%zu,%.3f,%.3f,%.3f,%.2f,%u,%u,%u,%.4f,%.3f\n", a.c_str(), b.c_str(), what, us.size(),
+                median(us), sum / n, *std::min_element(us.begin(), us.end()), static_cast<double>(steps) / n, solved,
+                fallbacks, ill, calls > 0 ? static_cast<double>(hits) / static_cast<double>(calls) : 0.0,
+                single_us.empty() ? 0.0 : median(single_us));
   }
 };
 
@@ -123,51 +133,79 @@ void cold(const Named& first, const Named& second, int pairs) {
   tally.print(first.name, second.name, "cold");
 }
 
-// Steps of 1 ms at about 1 m/s and 2 rad/s, points advanced along their rates (eq. 17, 60) or, as the narrow phase does
-// it, by what they moved by before. Timed in batches of 20 calls, so that the clock's own time does not count.
-void warm(const Named& first, const Named& second, int calls, bool with_rates) {
-  constexpr int kBatch = 20;
-  constexpr double kStep = 1e-3;
-  Random rng(18);
-  Tally tally;
-  const bool bowl = first.shape.smooth->cavity() || (second.shape.smooth != nullptr && second.shape.smooth->cavity());
-  for (int tries = 0; static_cast<int>(tally.us.size()) * kBatch < calls && tries < calls; ++tries) {
-    Placed a = placed(first.shape, rng, 0), b = placed(second.shape, rng, 0);
-    b.X.p = (bowl ? 0.1 : 1.0) * rng.direction();
-    if (second.shape.kind == ShapeKind::half_space) b.X.R.setIdentity(), b.X.p = Vec3(0, 0, -0.5);
-    RigidMotion A, B;
-    A.v_W = rng.in_cube(1), A.w_W = rng.in_cube(2);
-    B.v_W = rng.in_cube(1), B.w_W = rng.in_cube(2);
-    if (second.shape.kind == ShapeKind::half_space) B.v_W.setZero(), B.w_W.setZero();
-    ExtremalSide side_a, side_b;
-    ExtremalPair pair = extremal_points(a.shape, a.X, b.shape, b.X, side_a, side_b);
-    if (!pair.has_rates() || pair.d < (bowl ? 0.01 : 0.05)) continue;
-    std::uint64_t steps = 0;
-    std::array<Frame, kBatch + 1> X_WA, X_WB;
+constexpr std::size_t kBatch = 20;
+constexpr double kStep = 1e-3;
+
+// A pair on its way, 1 ms a step.
+struct Followed {
+  Placed a, b;
+  RigidMotion A, B;
+  ExtremalSide side_a, side_b;
+  ExtremalPair pair;
+  std::array<Frame, kBatch + 1> X_WA, X_WB;
+
+  void find() { pair = extremal_points(a.shape, a.X, b.shape, b.X, side_a, side_b); }
+  void lay_out() {
     for (std::size_t n = 0; n <= kBatch; ++n) {
       X_WA[n] = a.X, X_WB[n] = b.X;
       a.X.R = rotate_by(kStep * A.w_W, Quat(a.X.R)).toRotationMatrix();
       b.X.R = rotate_by(kStep * B.w_W, Quat(b.X.R)).toRotationMatrix();
       a.X.p += kStep * A.v_W, b.X.p += kStep * B.v_W;
     }
+  }
+  // From the n-th place to the next.
+  void follow(std::size_t n, bool with_rates) {
+    if (with_rates) {
+      A.c_W = X_WA[n].p, B.c_W = X_WB[n].p;
+      const ExtremalRates rates = extremal_rates(pair, A, B);
+      const SecondRate second_rate = extremal_second_rate(pair, rates, A, B);
+      look_ahead(pair, rates, A, B, a.shape, X_WA[n], b.shape, X_WB[n], kStep, side_a, side_b);
+      if (second_rate.constant > 1e300) std::abort();  // so that it is computed
+    } else {
+      look_ahead(side_a), look_ahead(side_b);
+    }
+    pair = extremal_points(a.shape, X_WA[n + 1], b.shape, X_WB[n + 1], side_a, side_b);
+  }
+};
+
+// Steps of 1 ms at about 1 m/s and 2 rad/s, points advanced along their rates (eq. 17, 60) or, as the narrow phase does
+// it, by what they moved by before. Timed in batches of 20 calls, so that the clock's own time does not count, and of
+// every other batch call by call.
+void warm(const Named& first, const Named& second, int calls, bool with_rates) {
+  Random rng(18);
+  Tally tally;
+  const bool bowl = first.shape.smooth->cavity() || (second.shape.smooth != nullptr && second.shape.smooth->cavity());
+  bool single = false;
+  for (int tries = 0; static_cast<int>(tally.us.size() * kBatch) < calls && tries < 2 * calls; ++tries) {
+    Followed f;
+    f.a = placed(first.shape, rng, 0), f.b = placed(second.shape, rng, 0);
+    f.b.X.p = (bowl ? 0.1 : 1.0) * rng.direction();
+    const bool plane = second.shape.kind == ShapeKind::half_space;
+    if (plane) f.b.X.R.setIdentity(), f.b.X.p = Vec3(0, 0, -0.5);
+    f.A.v_W = rng.in_cube(1), f.A.w_W = rng.in_cube(2);
+    f.B.v_W = rng.in_cube(1), f.B.w_W = rng.in_cube(2);
+    if (plane) f.B.v_W.setZero(), f.B.w_W.setZero();
+    f.find();
+    if (!f.pair.has_rates() || f.pair.d < (bowl ? 0.01 : 0.05)) continue;
+    f.lay_out();
+    std::uint64_t steps = 0;
     const auto start = Clock::now();
+    auto last = start;
     for (std::size_t n = 0; n < kBatch; ++n) {
-      if (with_rates) {
-        A.c_W = X_WA[n].p, B.c_W = X_WB[n].p;
-        const ExtremalRates rates = extremal_rates(pair, A, B);
-        const SecondRate second_rate = extremal_second_rate(pair, rates, A, B);
-        look_ahead(pair, rates, A, B, a.shape, X_WA[n], b.shape, X_WB[n], kStep, side_a, side_b);
-        if (second_rate.constant > 1e300) std::abort();  // so that it is computed
-      } else {
-        look_ahead(side_a), look_ahead(side_b);
-      }
-      pair = extremal_points(a.shape, X_WA[n + 1], b.shape, X_WB[n + 1], side_a, side_b);
-      steps += pair.iterations;
-      tally.hits += pair.warm ? 1 : 0;
+      f.follow(n, with_rates);
+      steps += f.pair.iterations;
+      tally.hits += f.pair.warm ? 1 : 0;
+      if (!single) continue;
+      const auto now = Clock::now();
+      tally.single_us.push_back(microseconds(now - last));
+      last = now;
     }
     tally.calls += kBatch;
-    tally.add(pair, (Clock::now() - start) / kBatch);
-    tally.steps += steps / kBatch - pair.iterations;
+    if (!single) {
+      tally.add(f.pair, (Clock::now() - start) / kBatch);
+      tally.steps += steps / kBatch - f.pair.iterations;
+    }
+    single = !single;
   }
   if (tally.us.empty()) return;  // a bowl's partner that is too large for it
   tally.print(first.name, second.name, with_rates ? "warm_with_rates" : "warm");
@@ -186,7 +224,8 @@ int main(int argc, char** argv) {
   double load[1] = {0};
   getloadavg(load, 1);
   std::printf("# %s; load average %.1f\n", bench::machine_line().c_str(), load[0]);
-  std::printf("pair,what,calls,median_us,mean_us,least_us,mean_steps,solved,fallbacks,ill_conditioned,hits\n");
+  std::printf(
+      "pair,what,calls,median_us,mean_us,least_us,mean_steps,solved,fallbacks,ill_conditioned,hits,single_us\n");
   for (const Named& first : shapes.smooth) {
     const SmoothSurface& surface = *first.shape.smooth;
     std::vector<Named> partners = shapes.partners;
