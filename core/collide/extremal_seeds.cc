@@ -245,18 +245,13 @@ bool ExtremalSearch::sure_within() const noexcept {
 // In an ellipsoid's hollow: A lies in an ellipsoid whose points are all at least d from the wall (or reach at most -d
 // beyond it), and which both A and that distance touch at A's point.
 bool ExtremalSearch::sure_in_hollow(SurfaceSeed& beyond) const noexcept {
-  InnerForm e;
-  if (!root_.opposed || !b_.is_ellipsoid(e.wall)) return false;
-  e.d = root_.d;
+  EllipsoidForm wall;
+  if (!root_.opposed || !b_.is_ellipsoid(wall)) return false;
   const SmoothSurface* surface = a_.surface();
-  if (surface == nullptr) {
-    EllipsoidForm inner = e.wall;
-    return move_surface(inner, root_.pb, root_.d) && a_.lies_in(inner, feature_, root_.pa);
-  }
-  e.wall = a_.form_to_own(e.wall);
-  e.A = e.wall.A, e.m = e.wall.m;
+  if (surface == nullptr) return move_surface(wall, root_.pb, root_.d) && a_.lies_in(wall, feature_, root_.pa);
+  InnerForm e;
   const SurfaceSeed at{a_.to_own(root_.pa), a_.turned_to_own(-root_.n), on_a_.where()};
-  return move_surface(e, at.p_S + root_.d * at.n_S, root_.d) && surface->lies_in(e, at, beyond);
+  return e.set(a_.form_to_own(wall), at.p_S + root_.d * at.n_S, root_.d) && surface->lies_in(e, at, beyond);
 }
 
 // Where the proof says what may be nearer to the wall, that is looked at, and so on: places nearer and nearer.

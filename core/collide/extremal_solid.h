@@ -44,8 +44,7 @@ class ExtremalSolid {
   // Does all of the core lie in the ellipsoid e (work frame), which its feature touches from within at p? Not surfaces.
   [[nodiscard]] bool lies_in(const EllipsoidForm& e, std::int32_t feature, const Vec3& p) const noexcept;
   // The ellipsoid, seen from the solid's own frame.
-  template <typename Form>
-  [[nodiscard]] Form form_to_own(const Form& e) const noexcept {
+  [[nodiscard]] EllipsoidForm form_to_own(const EllipsoidForm& e) const noexcept {
     return e.seen_from(core_.R, core_.p);
   }
   // The feature that is farthest along d: vertices within `level` of the farthest make an edge or a face.

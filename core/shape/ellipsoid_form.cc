@@ -41,23 +41,41 @@ bool positive_definite(const Mat3& A) noexcept {
 // Points x at least d from the outside of e: y^T A y <= 1 wherever |y - x| <= d, for which it is enough (and for each x
 // with its own best t needed) that y^T A y - 1 <= (|y - x|^2 - d^2) / t for all y; the largest of the difference is
 // x^T A (I - t A)^-1 x - 1 + d^2 / t. With t = d / |A p| it is zero where p went.
-bool move_surface(EllipsoidForm& e, const Vec3& p, double d) noexcept {
-  const Vec3 g = e.A * (p - e.m);
-  const double slope = std::sqrt(g.squaredNorm());
+MovedForm::MovedForm(const EllipsoidForm& e, const Vec3& p) noexcept : g_(e.A * (p - e.m)) {
+  const Cofactors c(e.A);
+  rest_ = c.matrix();
+  det_ = c.det;
+  slope_ = std::sqrt(g_.squaredNorm());
+}
+
+bool MovedForm::by(double d, EllipsoidForm& e) const noexcept {
   if (d < 0) {  // what is moved by -d lies in the outer parallel body
-    e.m -= (d / slope) * g;
+    e.m -= (d / slope_) * g_;
     return true;
   }
-  const double t = d / slope, level = 1 - slope * d;
+  const double t = d / slope_, level = 1 - slope_ * d;
   if (!(level > 0)) return false;
   // A (I - t A)^-1 = det A (C - t det A)^-1 with A^-1 = C / det A.
-  const Cofactors c(e.A);
-  Mat3 rest = c.matrix();
-  rest.diagonal().array() -= t * c.det;
+  Mat3 rest = rest_;
+  rest.diagonal().array() -= t * det_;
   if (!positive_definite(rest)) return false;
   const Cofactors inverse(rest);
-  e.A = c.det / (inverse.det * level) * inverse.matrix();
+  e.A = det_ / (inverse.det * level) * inverse.matrix();
   return true;
+}
+
+bool InnerForm::set(const EllipsoidForm& of_wall, const Vec3& p, double depth) noexcept {
+  wall = of_wall;
+  A = wall.A, m = wall.m;
+  d = depth;
+  moved = MovedForm(wall, p);
+  return moved.by(d, *this);
+}
+
+bool InnerForm::deeper(double r, InnerForm& out) const noexcept {
+  out.wall = wall, out.d = d + r;
+  out.A = wall.A, out.m = wall.m;
+  return moved.by(out.d, out);
 }
 
 // The foot of x on the wall, about: from a place of it, along the normal there that is as far from x.
@@ -71,12 +89,6 @@ bool InnerForm::near(const Vec3& x, EllipsoidForm& out) const noexcept {
   }
   out = wall;
   return move_surface(out, wall.m + p, d);
-}
-
-bool InnerForm::deeper(const Vec3& p, const Vec3& n, double r, InnerForm& out) const noexcept {
-  out.wall = wall, out.d = d + r;
-  out.A = wall.A, out.m = wall.m;
-  return move_surface(out, p + d * n, out.d);
 }
 
 // e - 1 <= mu (inner - 1) everywhere, if mu A_inner - A >= 0 and both sides have one value and gradient at p.

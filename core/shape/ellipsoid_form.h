@@ -19,23 +19,37 @@ struct EllipsoidForm {
 // Positive definite, by more than rounding?
 [[nodiscard]] bool positive_definite(const Mat3& A) noexcept;
 
-// From the ellipsoid to one that lies in its inner parallel body, which is none, and touches that where p, a point of
-// the surface, went: d deep along the inward normal. d < 0: to one in the outer parallel body. False: at that depth p
-// is not the nearest place of the surface.
-[[nodiscard]] bool move_surface(EllipsoidForm& e, const Vec3& p, double d) noexcept;
+// What of an ellipsoid moves with p, a point of its surface, along the normal there.
+class MovedForm {
+ public:
+  MovedForm() = default;
+  MovedForm(const EllipsoidForm& e, const Vec3& p) noexcept;
+  // From e to one that lies in its inner parallel body, which is none, and touches that where p went: d deep along the
+  // inward normal. d < 0: to one in the outer parallel body. False: at that depth p is not the nearest place of the
+  // surface.
+  [[nodiscard]] bool by(double d, EllipsoidForm& e) const noexcept;
 
-// An ellipsoid e within the points that are at least d from a wall's outside, and which others there are.
+ private:
+  Mat3 rest_ = Mat3::Zero();  // the inverse of e.A times the determinant
+  Vec3 g_ = Vec3::Zero();     // e.A (p - m)
+  double det_ = 0, slope_ = 0;
+};
+[[nodiscard]] inline bool move_surface(EllipsoidForm& e, const Vec3& p, double d) noexcept {
+  return MovedForm(e, p).by(d, e);
+}
+
+// An ellipsoid within the points that are at least d from a wall's outside, and which others there are.
 struct InnerForm : EllipsoidForm {
   EllipsoidForm wall;
   double d = 0;
+  MovedForm moved;  // the wall, about a place of it
 
-  [[nodiscard]] InnerForm seen_from(const Mat3& R, const Vec3& p) const noexcept {
-    return {EllipsoidForm::seen_from(R, p), wall.seen_from(R, p), d};
-  }
-  // The one that is widest about where the wall is near x. False: none.
+  // The one that is widest about where the wall has the place p. False: none.
+  [[nodiscard]] bool set(const EllipsoidForm& of_wall, const Vec3& p, double depth) noexcept;
+  // The same deeper by r.
+  [[nodiscard]] bool deeper(double r, InnerForm& out) const noexcept;
+  // About where the wall is near x.
   [[nodiscard]] bool near(const Vec3& x, EllipsoidForm& out) const noexcept;
-  // The one that is deeper by r, about where e is touched from within at p with the outward normal n. False: none.
-  [[nodiscard]] bool deeper(const Vec3& p, const Vec3& n, double r, InnerForm& out) const noexcept;
 };
 
 // Does e hold the ellipsoid `inner`, which touches it at p from within?

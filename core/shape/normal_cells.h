@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/shape/white_form.h"
@@ -14,7 +16,12 @@ namespace tactus {
 class NormalCells {
  public:
   static constexpr std::size_t kMost = 2048;  // that are looked at, of each kind
-  using Place = std::array<double, 4>;
+  using Place = std::array<float, 4>;
+  // The next one in single precision that is not less.
+  [[nodiscard]] static float above(double x) noexcept {
+    const auto near = static_cast<float>(x);
+    return near < x ? std::nextafter(near, std::numeric_limits<float>::infinity()) : near;
+  }
   // What the constructor asks of a body; not kept.
   class Body {
    public:

@@ -234,8 +234,9 @@ NormalCells::Place Superellipsoid::least_touched(const std::array<Vec3, 3>& corn
   const double side_low = dual_sum(low.x(), low.y(), second_.e).value,
                side_high = dual_sum(high.x(), high.y(), second_.e).value;
   const double across = dual_sum(side_low, high.z(), first_.e).ds, along = dual_sum(side_high, low.z(), first_.e).dt;
-  return {radii_.x() * across * dual_sum(low.x(), high.y(), second_.e).ds,
-          radii_.y() * across * dual_sum(high.x(), low.y(), second_.e).dt, radii_.z() * along, 0};
+  const auto below = [](double x) { return -NormalCells::above(-x); };
+  return {below(radii_.x() * across * dual_sum(low.x(), high.y(), second_.e).ds),
+          below(radii_.y() * across * dual_sum(high.x(), low.y(), second_.e).dt), below(radii_.z() * along), 0};
 }
 
 // The same of all directions, by cells of normals: those that touch where each coordinate is at least as large as
@@ -243,7 +244,7 @@ NormalCells::Place Superellipsoid::least_touched(const std::array<Vec3, 3>& corn
 bool Superellipsoid::hull_lies_in(const InnerForm& e, const SurfaceSeed& at, const Vec3& least,
                                   SurfaceSeed& beyond) const noexcept {
   InnerForm deeper;
-  if (!e.deeper(at.p_S, at.n_S, hull_.radius(), deeper)) return false;
+  if (!e.deeper(hull_.radius(), deeper)) return false;
   const WhiteForm white(deeper);
   if (!white.finite()) return false;
   const FourForm form(white, hull_.farthest());

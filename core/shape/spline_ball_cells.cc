@@ -105,7 +105,9 @@ struct BallHull final : NormalCells::Body {
     middle.normalize();
     double angle = 0;
     for (const Cap& cap : caps) angle = std::max(angle, angle_between(middle, cap.w) + cap.angle);
-    return {middle.x(), middle.y(), middle.z(), angle};
+    const Eigen::Vector3f rounded = middle.cast<float>();
+    const double off = (rounded.cast<double>() - middle).norm();
+    return {rounded.x(), rounded.y(), rounded.z(), NormalCells::above(angle + off)};
   }
   struct Cap {
     Vec3 w;
@@ -202,7 +204,7 @@ bool SplineBallCells::on_hull(const SurfacePoint& at) const noexcept {
 bool SplineBallCells::lie_in(const SplineLattice& lattice, const InnerForm& e, const SurfaceSeed& at,
                              SurfaceSeed& beyond) const noexcept {
   InnerForm deeper;
-  if (!e.deeper(at.p_S, at.n_S, hull_.radius(), deeper)) return false;
+  if (!e.deeper(hull_.radius(), deeper)) return false;
   const WhiteForm white(deeper);
   NormalCells::Open open;
   if (!white.finite() || !hull_.find_open(FourForm(white, hull_.farthest()), open)) return false;
@@ -211,8 +213,8 @@ bool SplineBallCells::lie_in(const SplineLattice& lattice, const InnerForm& e, c
   std::size_t left = 0;
   for (std::size_t i = 0; i < open.count; ++i) {
     const NormalCells::Place& place = hull_.place(open.cells[i]);
-    const double chord = std::sqrt((Vec3(place[0], place[1], place[2]) - w).squaredNorm());
-    if (chord + place[3] > known) open.cells[left++] = open.cells[i];
+    const double within = known - place[3], chord2 = (Vec3(place[0], place[1], place[2]) - w).squaredNorm();
+    if (!(within > 0 && chord2 <= within * within)) open.cells[left++] = open.cells[i];
   }
   open.count = left;
   if (hull_.others_hold(e, deeper, Vec3::Ones(), open)) return true;

@@ -402,13 +402,20 @@ NormalCells::Place SplinePieces::touched(const std::array<Vec3, 3>& corners) con
   }
   const Vec2 middle = origin + 0.5 * (lo + hi), half = 0.5 * (hi - lo);
   const auto wrapped = [](double t, int period) { return t - period * std::floor(t / period); };
-  return {wrapped(middle.x(), nu_) / kParts, wrapped(middle.y(), nv_) / kParts, half.x() / kParts, half.y() / kParts};
+  NormalCells::Place out{};
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto i = static_cast<Eigen::Index>(k);
+    const double at = wrapped(middle[i], k == 0 ? nu_ : nv_) / kParts;
+    out[k] = static_cast<float>(at);
+    out[k + 2] = NormalCells::above(half[i] / kParts + std::abs(out[k] - at));
+  }
+  return out;
 }
 
 bool SplinePieces::lie_in(const InnerForm& e, const SurfaceSeed& at, SurfaceSeed& beyond) const noexcept {
   if (hull_.empty()) return groups_lie_in(e, at.where.uv);
   InnerForm deeper;
-  if (!e.deeper(at.p_S, at.n_S, hull_.radius(), deeper)) return false;
+  if (!e.deeper(hull_.radius(), deeper)) return false;
   const WhiteForm white(deeper);
   if (!white.finite()) return false;
   const Vec2& uv = at.where.uv;

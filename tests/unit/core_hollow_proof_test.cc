@@ -38,12 +38,11 @@ struct Wall {
   bool known = false;  // is there an ellipsoid e in its inner parallel body?
 
   Wall(const SurfaceSeed& at, const Vec3& of_radii, const Mat3& turned, double d) : radii(of_radii), R(turned) {
-    e.wall.A = R * radii.cwiseAbs2().cwiseInverse().asDiagonal() * R.transpose();
-    e.d = d;
+    EllipsoidForm wall;
+    wall.A = R * radii.cwiseAbs2().cwiseInverse().asDiagonal() * R.transpose();
     const Vec3 n = R.transpose() * at.n_S, farthest = radii.cwiseAbs2().cwiseProduct(n) / radii.cwiseProduct(n).norm();
-    e.wall.m = at.p_S + d * at.n_S - R * farthest;
-    e.A = e.wall.A, e.m = e.wall.m;
-    known = move_surface(e, at.p_S + d * at.n_S, d);
+    wall.m = at.p_S + d * at.n_S - R * farthest;
+    known = e.set(wall, at.p_S + d * at.n_S, d);
   }
   // By how much less deep than where it touches; negative: nearer to the wall.
   [[nodiscard]] double spare(const Vec3& p) const { return depth_in(radii, R.transpose() * (p - e.wall.m)) - e.d; }
