@@ -209,6 +209,11 @@ void read_table(const std::string& path, const std::string& table_name, const to
 }  // namespace
 
 void read_config(const std::string& path, ServerConfig& config) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    const bool folder = std::filesystem::is_directory(path, error);
+    throw InputError(path + (folder ? ": found a folder" : ": no such file") + ", expected a configuration (.toml)");
+  }
   toml::table file;
   try {
     file = toml::parse_file(path);

@@ -61,11 +61,16 @@ SurfacePtr read_revolution(StrictTable& table) {
 SurfacePtr read_spline(StrictTable& table) {
   const std::vector<Vec3> control = table.points("control_points_m");
   std::vector<std::size_t> grid;
+  std::size_t points = 1;
   for (const double n : table.numbers("control_grid", 2, 3)) {
     if (!(n >= 4 && n <= static_cast<double>(kSplineMax) && n == std::floor(n)))
       table.fail("control_grid",
                  "found " + number_text(n) + ", expected whole numbers from 4 to " + std::to_string(kSplineMax));
     grid.push_back(static_cast<std::size_t>(n));
+    points *= grid.back();
+    if (points > kSplineMax)
+      table.fail("control_grid", "found a grid of " + std::to_string(points) + " points or more, expected at most " +
+                                     std::to_string(kSplineMax));
   }
   std::string error;
   SurfacePtr surface = make_spline(control, grid, error);

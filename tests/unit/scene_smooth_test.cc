@@ -124,6 +124,8 @@ TEST_CASE("scene smooth: what makes no surface is refused with line, key, found 
   refused("kind = \"revolution\"\nprofile_m = [[0, 1, 2]]", {"f.toml:7", "profile_m", "[rho, z]"});
   refused("kind = \"spline\"\ncontrol_points_m = [[0, 0, 0]]\ncontrol_grid = [3, 4]",
           {"f.toml:8", "control_grid", "found 3", "from 4"});
+  refused("kind = \"spline\"\ncontrol_points_m = [[0, 0, 0]]\ncontrol_grid = [70, 70]",
+          {"f.toml:8", "control_grid", "found a grid of 4900 points", "at most 4096"});
   refused("kind = \"spline\"\ncontrol_points_m = [[0, 0, 0]]\ncontrol_grid = [4, 4]",
           {"f.toml:7", "control_points_m", "found 1 control points, expected 16"});
   refused("kind = \"egg\"", {"f.toml:6", "kind", "found \"egg\"", "\"revolution\""});

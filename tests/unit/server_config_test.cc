@@ -205,7 +205,13 @@ TEST_CASE("server_config: what is unknown or not TOML is refused with its line")
   CHECK(complaint("[network]\nlisten = \n").starts_with(":2: "));
   CHECK(complaint("[network]\nlisten = \"a\"\nlisten = \"b\"\n").starts_with(":3: "));
   ServerConfig config;
-  CHECK_THROWS_AS(read_config("/no/such/file.toml", config), InputError);
+  std::string missing;
+  try {
+    read_config("/no/such/file.toml", config);
+  } catch (const InputError& e) {
+    missing = e.what();
+  }
+  CHECK(missing == "/no/such/file.toml: no such file, expected a configuration (.toml)");
 }
 
 TEST_CASE("server_config: what holds between keys") {

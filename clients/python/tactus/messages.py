@@ -6,7 +6,12 @@ They live in a descriptor pool of their own, so that they never collide with mod
 import base64
 import enum
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+try:
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+except ModuleNotFoundError as e:
+    raise ModuleNotFoundError(
+        "tactus needs Protocol Buffers for Python: `apt install python3-protobuf` (Debian) or `pip install protobuf`"
+    ) from e
 
 from . import _schema
 
