@@ -136,14 +136,14 @@ TEST_CASE(
   cases.push_back({"spline ball", make_spline(rough(test::ball_control(5, 4, 6), 0.01, rng), {5, 4, 6}, error), 0.4});
   cases.push_back({"revolution", make_revolution(test::egg_profile(), error), 0.4});
   cases.push_back({"ring", make_revolution(test::ring_profile(), error), 0.8});
-  for (const auto& [name, surface, tight] : cases) {
-    INFO(name << " " << error);
-    REQUIRE(surface != nullptr);
+  for (const Case& c : cases) {
+    INFO(c.name << " " << error);
+    REQUIRE(c.surface != nullptr);
     Proofs proofs;
-    look(*surface, 80, rng, proofs);
+    look(*c.surface, 80, rng, proofs);
     CHECK(proofs.walls > 25);
     CHECK(proofs.wrong == 0);
-    CHECK(proofs.tight >= tight * proofs.walls);
+    CHECK(proofs.tight >= c.tight * proofs.walls);
   }
 }
 
