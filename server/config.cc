@@ -210,8 +210,9 @@ void read_table(const std::string& path, const std::string& table_name, const to
 
 void read_config(const std::string& path, ServerConfig& config) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    const bool folder = std::filesystem::is_directory(path, error);
+  const fs::file_type type = fs::status(path, error).type();
+  const bool folder = type == fs::file_type::directory;
+  if (folder || type == fs::file_type::not_found) {
     throw InputError(path + (folder ? ": found a folder" : ": no such file") + ", expected a configuration (.toml)");
   }
   toml::table file;

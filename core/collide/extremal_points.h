@@ -123,8 +123,8 @@ ExtremalRates extremal_rates(const ExtremalPair& pair, const RigidMotion& A, con
 // (49) + d |n'|^2, as in the notes: d'' = n . (Aa - Ab) + n' . (Va - Vb).
 SecondRate extremal_second_rate(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A,
                                 const RigidMotion& B) noexcept;
-// The same along the points' rates (eq. 17, 60) for a call dt [s] later; where the last steps, of that length too, are
-// known, along the cubic that goes on from them.
+// The same along the points' rates (eq. 17, 60) for a call dt [s] later; where up to three last steps, of that length
+// too, are known, along the polynomial that goes on from them.
 void look_ahead(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A, const RigidMotion& B,
                 const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double dt, ExtremalSide& side_a,
                 ExtremalSide& side_b) noexcept;

@@ -73,7 +73,7 @@ bool InnerForm::set(const EllipsoidForm& of_wall, const Vec3& p, double depth) n
 }
 
 bool InnerForm::deeper(double r, InnerForm& out) const noexcept {
-  out.wall = wall, out.d = d + r;
+  out.wall = wall, out.d = d + r, out.moved = moved;
   out.A = wall.A, out.m = wall.m;
   return moved.by(out.d, out);
 }

@@ -24,9 +24,9 @@ class MovedForm {
  public:
   MovedForm() = default;
   MovedForm(const EllipsoidForm& e, const Vec3& p) noexcept;
-  // From e to one that lies in its inner parallel body, which is none, and touches that where p went: d deep along the
-  // inward normal. d < 0: to one in the outer parallel body. False: at that depth p is not the nearest place of the
-  // surface.
+  // From e, that it was made of, to one that lies in its inner parallel body, which is none, and touches that where p
+  // went: d deep along the inward normal. d < 0: to one in the outer parallel body. False: at that depth p is not the
+  // nearest place of the surface.
   [[nodiscard]] bool by(double d, EllipsoidForm& e) const noexcept;
 
  private:

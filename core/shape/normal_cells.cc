@@ -12,7 +12,7 @@ namespace {
 constexpr double kRounding = 1e-10;
 constexpr int kExactDepth = 8, kBendDepth = 7;
 
-// Which of four are in a mask, in order, and then anything.
+// Which of four are in a mask, in order.
 struct Chosen {
   std::int32_t which[4];
   std::uint32_t count;

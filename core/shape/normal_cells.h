@@ -67,7 +67,7 @@ class NormalCells {
   static constexpr int kDepth = 9;  // of fours; the first of an octant is always looked at
   struct alignas(64) Four {         // floats: what rounding them may do is counted
     std::array<float, 4> x, y, z;
-    std::int32_t within = 0;            // the first cell's four, and so on, of those that have one
+    std::int32_t within = 0;            // cell k of `inner` has the four `within` + k
     std::uint8_t inner = 0, whole = 0;  // a bit for each cell that has a four within, and has nothing within
   };
   struct Corner {

@@ -10,8 +10,9 @@ namespace tactus {
 
 namespace {
 
-// How far a patch is extended beyond its border at most, and what the sizes of its points' weights sum up to there.
-constexpr double kMostBeyond = 0.5, kExtended = 1.1;
+// How far a patch is extended beyond its border at most, and what the sizes of its points' weights sum up to there, at
+// most.
+constexpr double kMostBeyond = 0.5, kExtended = 25.0 / 24;
 
 // A polynomial of degree 3 in powers of what is left beyond t; `step` apart in memory.
 void shift(double* c, std::size_t step, double t) noexcept {
@@ -57,11 +58,11 @@ SplinePieces::Piece SplinePieces::as_powers(const Piece& bezier) noexcept {
 }
 
 // A neighbour lies by t^3 / 6 times the third derivative's jump off the patch extended by t, of control points' jumps
-// with weights that sum up to 1, or where the other parameter is beyond its border, too, with sizes that sum up to
-// kExtended. What that adds to the form of e: twice the way from e's middle times it, and its square. That way is known
-// at the touch, where it times e's coordinates is `slope`, and differs elsewhere by at most `farthest`.
+// with weights that sum up to 1, or where the other parameter is beyond its border, too, with sizes that sum up to at
+// most kExtended. What that adds to the form of e: twice the way from e's middle times it, and its square. That way is
+// known at the touch, where it times e's coordinates is `slope`, and differs elsewhere by at most `beside`.
 Vec2 SplinePieces::of_neighbours(int i, int j, const Borders& over, const Window& window, const Vec3& slope,
-                                 double farthest, double stretch) const noexcept {
+                                 double beside, double stretch) const noexcept {
   const int nu = nu_ / kParts, nv = nv_ / kParts;
   struct Most {
     double along = 0, length = 0, over3 = 0;
@@ -92,7 +93,7 @@ Vec2 SplinePieces::of_neighbours(int i, int j, const Borders& over, const Window
   const Most before_u = of_u(i, over.before_u), behind_u = of_u(i + 1, over.behind_u),
              before_v = of_v(j, over.before_v), behind_v = of_v(j + 1, over.behind_v);
   const auto off = [&](const Most& m) { return kExtended / 6 * stretch * m.over3 * m.length; };
-  const double most = farthest + std::max({off(before_u), off(behind_u), off(before_v), off(behind_v)});
+  const double most = beside + std::max({off(before_u), off(behind_u), off(before_v), off(behind_v)});
   // Part of the square of the step: nothing up to the patch's edge, most at the window's.
   const auto of_square = [&](const Most& m, double end) {
     return m.over3 > 0 ? kExtended / 3 * m.over3 * (m.along + most * stretch * m.length) / (end * end) : 0.0;

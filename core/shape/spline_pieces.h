@@ -75,7 +75,7 @@ class SplinePieces {
   [[nodiscard]] bool falls_about(const WhiteForm& e, const Vec2& uv, const Window& window) const noexcept;
   // Of the squares of the steps of u and v: what the patch' neighbours add.
   [[nodiscard]] Vec2 of_neighbours(int i, int j, const Borders& over, const Window& window, const Vec3& slope,
-                                   double farthest, double stretch) const noexcept;
+                                   double beside, double stretch) const noexcept;
   [[nodiscard]] bool pieces_lie_in(const InnerForm& e, const WhiteForm& white, const Vec2& uv,
                                    const Window& window) const noexcept;
   [[nodiscard]] static Piece as_powers(const Piece& bezier) noexcept;

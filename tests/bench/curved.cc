@@ -93,7 +93,7 @@ double median(std::vector<double>& x) {
 
 struct Tally {
   std::vector<double> us, single_us;
-  std::uint64_t steps = 0;
+  double steps = 0;
   std::uint32_t solved = 0, fallbacks = 0, ill = 0;
   std::uint64_t calls = 0, hits = 0;
 
@@ -109,8 +109,8 @@ struct Tally {
     for (const double t : us) sum += t;
     const double n = static_cast<double>(us.size());
     std::printf("%s-%s,%s,%zu,%.3f,%.3f,%.3f,%.2f,%u,%u,%u,%.4f,%.3f\n", a.c_str(), b.c_str(), what, us.size(),
-                median(us), sum / n, *std::min_element(us.begin(), us.end()), static_cast<double>(steps) / n, solved,
-                fallbacks, ill, calls > 0 ? static_cast<double>(hits) / static_cast<double>(calls) : 0.0,
+                median(us), sum / n, *std::min_element(us.begin(), us.end()), steps / n, solved, fallbacks, ill,
+                calls > 0 ? static_cast<double>(hits) / static_cast<double>(calls) : 0.0,
                 single_us.empty() ? 0.0 : median(single_us));
   }
 };
@@ -188,7 +188,7 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
     f.find();
     if (!f.pair.has_rates() || f.pair.d < (bowl ? 0.01 : 0.05)) continue;
     f.lay_out();
-    std::uint64_t steps = 0;
+    double steps = 0;
     const auto start = Clock::now();
     auto last = start;
     for (std::size_t n = 0; n < kBatch; ++n) {
@@ -196,14 +196,13 @@ void warm(const Named& first, const Named& second, int calls, bool with_rates) {
       steps += f.pair.iterations;
       tally.hits += f.pair.warm ? 1 : 0;
       if (!single) continue;
-      const auto now = Clock::now();
-      tally.single_us.push_back(microseconds(now - last));
-      last = now;
+      tally.single_us.push_back(microseconds(Clock::now() - last));
+      last = Clock::now();
     }
     tally.calls += kBatch;
     if (!single) {
       tally.add(f.pair, (Clock::now() - start) / kBatch);
-      tally.steps += steps / kBatch - f.pair.iterations;
+      tally.steps += steps / static_cast<double>(kBatch) - f.pair.iterations;
     }
     single = !single;
   }

@@ -9,8 +9,11 @@ import enum
 try:
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 except ModuleNotFoundError as e:
+    if e.name not in ("google", "google.protobuf"):
+        raise
     raise ModuleNotFoundError(
-        "tactus needs Protocol Buffers for Python: `apt install python3-protobuf` (Debian) or `pip install protobuf`"
+        "tactus needs Protocol Buffers for Python: `apt install python3-protobuf` (Debian) or `pip install protobuf`",
+        name=e.name,
     ) from e
 
 from . import _schema
