@@ -50,6 +50,7 @@ class Shapes {
     add("revolution", make_revolution(egg_profile(), error));
     Random rng(5);
     std::vector<Vec3> cloud;
+    cloud.reserve(40);
     for (int i = 0; i < 40; ++i) cloud.push_back(rng.direction().cwiseProduct(Vec3(0.35, 0.3, 0.2)));
     if (!build_convex_hull(cloud, 64, hull_, error)) std::abort();
     partners = smooth;
