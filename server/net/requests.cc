@@ -176,6 +176,7 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
     case Body::kAttachTool: return attach_tool(x, request.attach_tool());
     case Body::kDetachTool: return detach_tool(x, request.detach_tool());
     case Body::kSetPlayback: return set_playback(x, request.set_playback());
+    case Body::kStop: break;
     case Body::BODY_NOT_SET: break;  // or of a newer version
   }
   // clang-format on
