@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/check.h"
@@ -22,8 +23,10 @@
 #include "server/net/server.h"
 #include "server/realtime/clock.h"
 #include "server/record/player.h"
+#include "server/record/record_files.h"
 #include "server/record/replay.h"
 #include "server/record/replay_file.h"
+#include "server/service.h"
 
 namespace {
 
@@ -154,13 +157,25 @@ void start_player(const ServerConfig& config, record::Player& player, TickLink& 
   if (!tape.damage().empty()) spdlog::warn("{}: {}; what is whole before is played", tape.path(), tape.damage());
 }
 
+// SIGHUP ends the server as SIGTERM does, unless whoever started it had it ignored (nohup).
+bool hang_up_is_meant() {
+  struct sigaction now {};
+  return sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler != SIG_IGN;
+}
+
+const char* ended_by(int signal) {
+  if (signal == SIGINT) return "interrupted (SIGINT)";
+  return signal == SIGHUP ? "its terminal was closed (SIGHUP)" : "terminated (SIGTERM)";
+}
+
 // Signals and --duration-s.
 class Stops {
  public:
   Stops(asio::io_context& io, net::NetServer& server, double duration_s)
       : signals_(io, SIGINT, SIGTERM), duration_(io) {
+    if (hang_up_is_meant()) signals_.add(SIGHUP);
     signals_.async_wait([&server](asio::error_code error, int signal) {
-      if (!error) server.stop(signal == SIGINT ? "interrupted (SIGINT)" : "terminated (SIGTERM)");
+      if (!error) server.stop(ended_by(signal));
     });
     if (duration_s <= 0) return;
     duration_.expires_after(
@@ -185,6 +200,20 @@ class Stops {
   std::_Exit(1);
 }
 
+// Said at start: when a body freezes or a robot faults it is too late.
+void say_unwritable(const record::RecordOptions& options) {
+  const std::string box = options.folder.empty() ? record::default_folder() : options.folder;
+  const std::string problem = options.seconds > 0 ? record::folder_problem(box) : "";
+  if (!problem.empty())
+    spdlog::warn("black boxes cannot be written: {}; set [black_box] folder to one that this user may write", problem);
+  const std::string& folder = options.record_folder;
+  const std::string other = folder.empty() ? "" : record::folder_problem(folder);
+  if (!other.empty())
+    spdlog::warn(
+        "recordings that clients ask for cannot be written: {}; set [record] folder to one that this user may write",
+        other);
+}
+
 std::unique_ptr<record::Recorder> make_recorder(const ServerConfig& config, TickLink& link) {
   const bool records =
       config.black_box.seconds > 0 || !config.record.empty() || !config.black_box.record_folder.empty();
@@ -207,6 +236,7 @@ int serve(ServerConfig config) {
   config.tick.bodies = std::max(config.tick.bodies, static_cast<std::uint32_t>(scene.world->model().bodies.size()));
   const World& world = *scene.world;
   say_rates(config, world);
+  if (!player) say_unwritable(config.black_box);
   for (const std::string& note : world.model().notes) spdlog::warn("{}", note);
   const std::uint32_t epoch = net::random_u32();
   TickLink link(config.tick.bodies, config.published_contacts, config.command_rows);
@@ -240,7 +270,15 @@ int serve(ServerConfig config) {
   if (config.net.web.enabled)
     std::printf("tactusd: the viewer is at http://%s:%u/\n", url_host(config.net.listen).c_str(), server.web_port());
   std::fflush(stdout);
+  const Service service;
+  ServiceWatchdog watchdog(io, service, [&loop, &server, seen = std::uint64_t{0}]() mutable {
+    const std::uint64_t beats = loop.metrics().beats.read();
+    return std::exchange(seen, beats) != beats || server.lockstep();
+  });
+  service.tell("READY=1");
+  watchdog.start();
   io.run();
+  service.tell("STOPPING=1");
   loop.request_stop();
   loop.join();
   if (player) player->stop();
@@ -248,7 +286,7 @@ int serve(ServerConfig config) {
   say_goodbye(loop.metrics());
   print_interleaved(config.tick, loop.metrics());
   if (!stuck.empty()) leave(stuck);
-  return 0;
+  return !config.record.empty() && recorder->any_failed() ? 1 : 0;
 }
 
 }  // namespace

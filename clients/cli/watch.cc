@@ -36,6 +36,7 @@ std::string status_words(std::uint32_t bits) {
       {v1::STATUS_EXTRAPOLATED, "between solver steps"},
       {v1::STATUS_SOLVE_LATE, "solver late"},
       {v1::STATUS_RECORD_LOST, "recorder behind"},
+      {v1::STATUS_RECORD_FAILED, "recording failed"},
       {v1::STATUS_ROBOT_FAULT, "robot fault"},
       {v1::STATUS_FAULT, "FAULT"}};
   std::string out;

@@ -396,6 +396,7 @@ void FoxgloveBridge::on_event(const v1::Event& event, Out& out) {
     case v1::Event::BODY_FROZEN:
     case v1::Event::ROBOT_FAULT:
     case v1::Event::SERVER_STOPPING:
+    case v1::Event::RECORD_FAILED:
       log.set_level(foxglove::Log::ERROR);
       break;
     case v1::Event::LEASE_LOST:

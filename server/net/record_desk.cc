@@ -94,7 +94,11 @@ bool jumps(Command::Kind kind) {
 RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {
   if (recorder_ == nullptr) return;
   recorder_->on_fault_saved = say_at_end;
-  recorder_->on_recorded = say_recorded;
+  recorder_->on_recorded = [&hub](const record::Saved& saved) {
+    say_recorded(saved);
+    if (saved.error.empty()) return;
+    asio::post(hub.io, [&hub, text = saved.error] { hub.broadcast(v1::Event::RECORD_FAILED, text); });
+  };
 }
 
 // The tick has not begun: its first states come after the whole state that they follow from.

@@ -38,6 +38,8 @@ class NetServer {
   // Tells the clients why, lets the queues empty, and stops the io_context.
   void stop(const std::string& why);
 
+  // The world moves by grants alone.
+  [[nodiscard]] bool lockstep() const { return hub_.tick.lockstep(); }
   [[nodiscard]] std::uint16_t control_port() const { return control_port_; }
   [[nodiscard]] std::uint16_t realtime_port() const { return realtime_.port(); }
   [[nodiscard]] std::uint16_t web_port() const { return web_ ? web_->port() : std::uint16_t{0}; }

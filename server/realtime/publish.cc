@@ -63,6 +63,7 @@ std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
   if (wake.late) bits |= kStatusLateTick;
   if (link_.commands_dropped.read() != commands_dropped_seen_) bits |= kStatusCommandsDropped;
   if (record_lost() != record_lost_seen_) bits |= kStatusRecordLost;
+  if (link_.record && link_.record->recording_failed.load(std::memory_order_relaxed)) bits |= kStatusRecordFailed;
   if (slow_.active() && slow_.extrapolated()) bits |= kStatusExtrapolated;
   if (slow_.active() && slow_.late()) bits |= kStatusSolveLate;
   if (fault_) bits |= kStatusFault;

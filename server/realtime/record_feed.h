@@ -68,6 +68,7 @@ struct RecordFeed {
   Counter states_lost, rows_lost;  // written by the tick: no room
   // Written by the recorder: of recordings, because the disk was too slow.
   std::atomic<std::uint64_t> bytes_overtaken{0};
+  std::atomic<bool> recording_failed{false};     // the newest recording has ended because it could not be written
   std::atomic<std::uint32_t> state_every{1};     // ticks; set by the recorder
   std::atomic<std::uint32_t> contacts_every{0};  // ticks, of those with a state; 0: never
   const std::uint32_t hash_every;                // ticks; 0: never

@@ -102,6 +102,14 @@ void OutFile::close() {
   }
 }
 
+std::string folder_problem(const std::string& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem) return folder + ": the folder cannot be made: " + problem.message();
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return folder + ": " + std::strerror(errno);
+  return "";
+}
+
 std::int64_t unix_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();

@@ -39,6 +39,9 @@ class OutFile {
   std::atomic<std::uint64_t>* total_ = nullptr;
 };
 
+// Makes the folder where it is missing, and gives why no file can be made in it; empty: one can.
+std::string folder_problem(const std::string& folder);
+
 // Since 1970 [ns]; for names and headers of files only.
 std::int64_t unix_ns();
 // 20261122T134501Z-SCENE-REASON; what does not belong in a name becomes '_'.

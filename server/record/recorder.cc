@@ -35,6 +35,8 @@ std::string default_folder() {
     const char* value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
+  const std::string service = variable("STATE_DIRECTORY");  // of a systemd unit: one or more, between colons
+  if (!service.empty()) return service.substr(0, service.find(':')) + "/black-box";
   if (const std::string state = variable("XDG_STATE_HOME"); !state.empty()) return state + "/tactus/black-box";
   if (const std::string home = variable("HOME"); !home.empty()) return home + "/.local/state/tactus/black-box";
   std::error_code ignored;
@@ -135,8 +137,10 @@ void Recorder::begin(v1::RecordHeader header, std::shared_ptr<const FoxgloveScen
   drawing_ = std::move(drawing);
   if (course_) {
     const std::string problem = begin_stream(std::move(opened_), std::move(ring));
-    if (!problem.empty() && on_recorded) on_recorded({problem, course_->path, 0, 0, 0, 0, 0, false});
-    if (!problem.empty()) course_.reset();
+    if (!problem.empty()) {
+      recorded({problem, course_->path, 0, 0, 0, 0, 0, false});
+      course_.reset();
+    }
   }
   set_state_every();
 }

@@ -36,7 +36,8 @@ struct RecordOptions {
   std::size_t stream_bytes = 32u << 20;  // what a recording may lag behind
 };
 
-// $XDG_STATE_HOME/tactus/black-box, ~/.local/state/tactus/black-box, or a folder for temporary files.
+// $STATE_DIRECTORY/black-box, $XDG_STATE_HOME/tactus/black-box, ~/.local/state/tactus/black-box, or a folder for
+// temporary files.
 std::string default_folder();
 
 // How often a state is kept, so that `seconds` of them fit: states of so many bodies and joints, in ticks of `step`,
@@ -91,6 +92,8 @@ class Recorder {
   // False: none runs. `then` is called on the recording's thread.
   bool stop_recording(std::function<void(const Saved&)> then);
   [[nodiscard]] bool recording();
+  // A recording of this run could not be written to its end.
+  [[nodiscard]] bool any_failed() const { return any_failed_; }
   // Each file of a recording that has ended, on its thread. Set before start().
   std::function<void(const Saved&)> on_recorded;
   [[nodiscard]] RecorderStatus status();
@@ -178,6 +181,7 @@ class Recorder {
   std::uint64_t last_once_ns_ = 0;  // net's
   std::atomic<std::uint32_t> files_{0};
   std::atomic<std::uint64_t> written_{0};  // bytes of all files
+  std::atomic<bool> any_failed_{false};
   std::atomic<bool> stop_{false};
   std::atomic<int> avoid_cpu_{-1};
   std::thread drainer_, writer_;

@@ -35,6 +35,7 @@ std::string Recorder::start_recording(const std::string& path, const std::string
   }
   if (!file->ok()) return file->error();
   course_ = Course{file->path(), reason, state_hz > 0 ? state_hz : options_.record_state_hz, 1};
+  feed_.recording_failed = false;
   std::string problem;
   if (header_.scene_epoch() == 0 && header_.scene().empty()) {  // before the first scene
     opened_ = std::move(file);
@@ -106,6 +107,7 @@ bool Recorder::recording() {
 
 // On the recording's thread: it was stopped, or the file could not be written.
 void Recorder::recorded(const Saved& saved) {
+  if (!saved.error.empty()) any_failed_ = feed_.recording_failed = true;
   if (on_recorded) on_recorded(saved);
   std::function<void(const Saved&)> then;
   {

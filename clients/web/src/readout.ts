@@ -10,7 +10,8 @@ const MARKS: [number, string, boolean][] = [
   [StatusBit.STATUS_COMMANDS_DROPPED, "commands dropped", true], [StatusBit.STATUS_FAULT, "FAULT", true],
   [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
   [StatusBit.STATUS_EXACT_UNRESOLVED, "collision time not found", true], [StatusBit.STATUS_EXACT_EXHAUSTED, "exact step cut short", true],
-  [StatusBit.STATUS_RECORD_LOST, "recorder behind", true], [StatusBit.STATUS_ROBOT_FAULT, "robot fault", true],
+  [StatusBit.STATUS_RECORD_LOST, "recorder behind", true], [StatusBit.STATUS_RECORD_FAILED, "recording failed", true],
+  [StatusBit.STATUS_ROBOT_FAULT, "robot fault", true],
 ];
 
 /** What the status bits say. */
@@ -24,6 +25,7 @@ export function eventWords(event: Event): { text: string; kind: Kind } | null {
     case Event_Kind.BODY_FROZEN: return { text: `body ${event.text} became non-finite and stands at its last good pose`, kind: "error" };
     case Event_Kind.ROBOT_FAULT: return { text: `robot fault: ${event.text}`, kind: "error" };
     case Event_Kind.RECORD_LOST: return { text: `the recording has gaps: ${event.text}`, kind: "error" };
+    case Event_Kind.RECORD_FAILED: return { text: `the recording has ended: ${event.text}`, kind: "error" };
     case Event_Kind.SERVER_STOPPING: return { text: `the server stops: ${event.text}`, kind: "info" };
     default: return null;
   }

@@ -34,7 +34,7 @@ test("verdicts: every code has words of its own without the enum's prefixes; an 
 
 test("events that the user must know of are told with what they name, the grave ones as errors; the others say nothing", () => {
   const told = (kind: Event_Kind) => eventWords(create(EventSchema, { kind, text: "the-cause" }));
-  for (const kind of [Event_Kind.BODY_FROZEN, Event_Kind.ROBOT_FAULT, Event_Kind.RECORD_LOST]) assert.ok(told(kind)?.kind === "error" && told(kind)?.text.includes("the-cause"));
+  for (const kind of [Event_Kind.BODY_FROZEN, Event_Kind.ROBOT_FAULT, Event_Kind.RECORD_LOST, Event_Kind.RECORD_FAILED]) assert.ok(told(kind)?.kind === "error" && told(kind)?.text.includes("the-cause"));
   assert.deepEqual([told(Event_Kind.SERVER_STOPPING)?.kind, told(Event_Kind.PAUSED), told(Event_Kind.MODEL_CHANGED)], ["info", null, null]);
 });
 
