@@ -12,6 +12,12 @@ using Channel = std::uint32_t;  // 0: world; 1 + body index: body/NAME/wrench; t
                                 // tool/NAME, one a body
 inline constexpr Channel kWorldChannel = 0;
 
+// What a session may: look on, or drive as well.
+enum class Role : std::uint8_t { observe, control };
+inline const char* to_string(Role role) {
+  return role == Role::control ? "control" : "observe";
+}
+
 struct Lease {
   std::uint32_t id = 0;
   ClientSlot client = 0;
