@@ -6,7 +6,6 @@
 #include <array>
 #include <asio/ip/address.hpp>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -15,6 +14,7 @@
 
 #include "core/check.h"
 #include "server/limit_keys.h"
+#include "server/token_file.h"
 
 namespace tactus {
 namespace {
@@ -41,6 +41,18 @@ void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultS
   add(5, &s.reorder);
   add(6, &s.reorder_us);
   add(7, &s.keep_order);
+}
+
+void add_access_keys(std::vector<Key>& keys, ServerConfig& c) {
+  net::AccessOptions& o = c.net.access;
+  keys.insert(keys.end(), {
+                              {"network.token_file", &c.token_file},
+                              {"access.open", &o.open},
+                              {"access.users", &o.users},
+                              {"access.groups", &o.groups},
+                              {"access.others", &o.others},
+                              {"access.observe_token_file", &o.observe_token_file},
+                          });
 }
 
 void add_black_box_keys(std::vector<Key>& keys, record::RecordOptions& o) {
@@ -73,7 +85,6 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"network.listen", &n.listen},
       {"network.control_port", &n.control_port, 0, 65535},
       {"network.realtime_port", &n.realtime_port, 0, 65535},
-      {"network.token_file", &c.token_file},
       {"scene.file", &c.scene},
       {"scene.directory", &n.scenes_dir},
       {"scene.rate_hz", &n.rate_hz, 0, 10000},
@@ -84,6 +95,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"realtime.lock_memory", &r.lock_memory},
       {"realtime.spin_us", &c.tick.spin_ns, 0, 500, 1000},
       {"limits.clients", &n.clients, 1, 255},
+      {"limits.handshakes", &n.handshakes, 2, 1000},
       {"limits.subscriptions_per_client", &n.subscriptions_per_client, 1, 64},
       {"limits.snapshots", &n.snapshots, 0, 64},
       {"limits.commands_per_s", &n.commands_per_s, 0, 1e6},
@@ -128,6 +140,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
+  add_access_keys(keys, c);
   add_black_box_keys(keys, c.black_box);
   add_limit_keys(keys, n.limits);
   add_link_keys(keys, "link.up.", n.link_up);
@@ -263,18 +276,46 @@ std::string describe_config(ServerConfig config) {
   return out.str();
 }
 
+namespace {
+
+void finish_tokens(ServerConfig& c) {
+  net::AccessOptions& access = c.net.access;
+  const auto take = [&c](const std::string& key, const std::string& path) {
+    Token token = read_token_file(net::named(c.net.places, key), path);
+    if (!token.warning.empty()) c.warnings.push_back(std::move(token.warning));
+    return std::move(token.text);
+  };
+  if (!c.token_file.empty()) c.net.token = take("network.token_file", c.token_file);
+  if (access.observe_token_file.empty()) return;
+  const std::string key = "access.observe_token_file";
+  TACTUS_REQUIRE(!c.net.token.empty(), net::named(c.net.places, key) +
+                                           ": it gives the right to look on beside a token that gives the right to "
+                                           "drive; set network.token_file as well");
+  access.observe_token = take(key, access.observe_token_file);
+  TACTUS_REQUIRE(access.observe_token != c.net.token,
+                 net::named(c.net.places, key) + ": found the token of network.token_file, expected another one");
+}
+
+void finish_access(ServerConfig& c) {
+  net::AccessOptions& access = c.net.access;
+  const auto named = [&c](const std::string& key) { return net::named(c.net.places, key); };
+  TACTUS_REQUIRE(access.others == "refuse" || access.others == "observe",
+                 named("access.others") + ": found '" + access.others + "', expected refuse or observe");
+  access.named.clear();
+  const std::string user = net::add_users(access.users, access.named);
+  TACTUS_REQUIRE(user.empty(), named("access.users") + ": this machine knows no user '" + user +
+                                   "'; expected names or numbers, separated by blanks (getent passwd lists them)");
+  const std::string group = net::add_groups(access.groups, access.named);
+  TACTUS_REQUIRE(group.empty(), named("access.groups") + ": this machine knows no group '" + group +
+                                    "'; expected names or numbers, separated by blanks (getent group lists them)");
+}
+
+}  // namespace
+
 void finish_config(ServerConfig& c) {
   const auto named = [&c](const std::string& key) { return net::named(c.net.places, key); };
-  if (!c.token_file.empty()) {
-    std::ifstream file(c.token_file, std::ios::binary);
-    TACTUS_REQUIRE(file.good(), c.token_file + ": cannot read the token file");
-    std::string token((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    token.erase(token.find_last_not_of(" \t\r\n\v\f") + 1);
-    TACTUS_REQUIRE(token.size() >= 16,
-                   c.token_file + ": found a token of " + std::to_string(token.size()) +
-                       " bytes, expected at least 16; for example: head -c 24 /dev/urandom | base64 > " + c.token_file);
-    c.net.token = token;
-  }
+  finish_tokens(c);
+  finish_access(c);
   asio::error_code error;
   const auto address = asio::ip::make_address(c.net.listen, error);
   TACTUS_REQUIRE(!error,

@@ -19,6 +19,7 @@ struct ServerConfig {
   std::string scene = "default";  // a file, or a name of scenes_dir
   std::string model;              // empty: the scene's
   std::string token_file;
+  std::vector<std::string> warnings;  // for the log, once there is one
   std::vector<std::pair<std::string, std::string>> set;
   std::uint32_t published_contacts = 2048, command_rows = 4096;
   std::string record, replay, play;

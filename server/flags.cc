@@ -18,7 +18,7 @@ namespace {
 struct Raw {
   std::string config_file;
   std::vector<std::string> set;
-  bool no_realtime = false;
+  bool no_realtime = false, open = false;
   double interleave_bare_s = 0;
   double rate_hz = 0;
   std::string listen, scene, token_file;
@@ -60,6 +60,7 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
       ->check(number_in(record::Player::kSpeedLeast, record::Player::kSpeedMost))
       ->needs(play);
   app.add_option("--token-file", raw.token_file, "File whose contents clients must prove to know");
+  app.add_flag("--open", raw.open, "Let every user of this machine drive, where no token is set");
   app.add_option("--set", raw.set, "key=value: overrides a parameter of the scene; may be repeated")->take_all();
   app.add_flag("--no-realtime", raw.no_realtime, "Ask for no real-time rights");
   app.add_option("--interleave-bare-s", raw.interleave_bare_s,
@@ -83,6 +84,7 @@ void apply(const Raw& raw, ServerConfig& c) {
   if (raw.realtime_port >= 0) c.net.realtime_port = static_cast<std::uint16_t>(raw.realtime_port);
   if (raw.web_port >= 0) c.net.web.port = static_cast<std::uint16_t>(raw.web_port);
   if (raw.rate_hz > 0) c.net.rate_hz = raw.rate_hz;
+  if (raw.open) c.net.access.open = true;
   if (raw.no_realtime) c.tick.rights.enabled = false;
   c.tick.interleave_bare_ns = static_cast<std::uint64_t>(1e9 * raw.interleave_bare_s);
   c.net.build = std::string("tactusd ") + TACTUS_VERSION;

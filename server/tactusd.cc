@@ -104,6 +104,17 @@ void say_rates(const ServerConfig& config, const World& world) {
   say(rounding_note("shadow.rate_hz", config.net.shadow_rate_hz, step));
 }
 
+// Who may come in.
+void say_access(const ServerConfig& config) {
+  for (const std::string& warning : config.warnings) spdlog::warn("{}", warning);
+  const net::AccessOptions& access = config.net.access;
+  if (config.net.token.empty()) {
+    spdlog::log(access.open ? spdlog::level::warn : spdlog::level::info, "{}", net::Access(access).summary());
+  } else if (access.open) {
+    spdlog::warn("--open and [access] open count where no token is set: {} is", config.token_file);
+  }
+}
+
 // What a browser on this machine must be told.
 std::string url_host(const std::string& listen) {
   if (listen == "0.0.0.0" || listen == "::") return "127.0.0.1";
@@ -236,6 +247,7 @@ int serve(ServerConfig config) {
   config.tick.bodies = std::max(config.tick.bodies, static_cast<std::uint32_t>(scene.world->model().bodies.size()));
   const World& world = *scene.world;
   say_rates(config, world);
+  say_access(config);
   if (!player) say_unwritable(config.black_box);
   for (const std::string& note : world.model().notes) spdlog::warn("{}", note);
   const std::uint32_t epoch = net::random_u32();

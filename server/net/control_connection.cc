@@ -26,10 +26,16 @@ std::string to_text(const asio::ip::tcp::socket& socket) {
   return error ? std::string("?") : remote.address().to_string() + ":" + std::to_string(remote.port());
 }
 
+std::string source_of_peer(const asio::ip::tcp::socket& socket) {
+  asio::error_code error;
+  const auto remote = socket.remote_endpoint(error);
+  return error ? std::string("?") : source_of(remote.address().to_string());
+}
+
 }  // namespace
 
 ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
-    : Conversation(hub, to_text(socket)),
+    : Conversation(hub, to_text(socket), source_of_peer(socket)),
       socket_(std::move(socket)),
       pause_(hub.io),
       cap_(hub.options.requests_per_s, std::max(50.0, hub.options.requests_per_s / 5)) {
@@ -41,6 +47,10 @@ ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+PeerUser ControlConnection::peer() {
+  return hub_.peer_owner.find(socket_.native_handle());
 }
 
 void ControlConnection::start() {
@@ -127,7 +137,7 @@ void ControlConnection::write_next() {
 
 void ControlConnection::close_after_flush(const std::string& why) {
   if (closed_ || closing_) return;
-  if (!why.empty()) spdlog::info("{} ({}): closing: {}", name_.empty() ? "a client" : name_, address_, why);
+  if (!why.empty() && slot_) spdlog::info("{} ({}): closing: {}", name_, address_, why);
   closing_ = true;
   watchdog_.expires_after(kFlushTime);  // for one that does not read
   watchdog_.async_wait([weak = weak_from_this()](asio::error_code error) {

@@ -22,6 +22,9 @@ class ControlConnection final : public Conversation {
   void close_after_flush(const std::string& why) override;
   void close(const std::string& why) override;
 
+ protected:
+  [[nodiscard]] PeerUser peer() override;
+
  private:
   // Static: the frame's shared_ptr keeps the connection alive.
   static asio::awaitable<void> converse(std::shared_ptr<ControlConnection> self);

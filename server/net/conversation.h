@@ -35,11 +35,20 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   [[nodiscard]] const std::string& address() const { return address_; }
 
  protected:
-  enum class Phase { hello, authenticate, open };
+  // held: a proof waits for its answer, because its source has shown wrong tokens.
+  enum class Phase { hello, authenticate, held, open };
 
-  Conversation(Hub& hub, std::string address);
-  // The handshake must be finished within 5 s. To be called once a shared_ptr holds the conversation.
+  // address: for people; source: what limits are counted by (source_of).
+  Conversation(Hub& hub, std::string address, std::string source);
+  // The handshake must be finished within 5 s, or until room is needed for others. To be called once a shared_ptr holds
+  // the conversation.
   void arm_watchdog();
+  // Whose the other end is; asked where there is no token.
+  [[nodiscard]] virtual PeerUser peer() = 0;
+  // At most this role, whatever the token gives ...
+  Role role_most_ = Role::control;
+  // ... and whoever has none may look on.
+  bool strangers_look_on_ = false;
   // One frame from the client, with its mac where there must be one; false: the conversation is over. What one client's
   // frame brings about must never end the server.
   bool serve_frame(std::span<const std::uint8_t> frame);
@@ -67,11 +76,20 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   bool check_mac(std::span<const std::uint8_t>& frame);
   bool handshake(const v1::Request& request);
   bool on_hello(std::uint32_t request, const v1::Hello& hello);
+  bool admit_without_token(std::uint32_t request, v1::Reply& reply);
   bool on_authenticate(std::uint32_t request, const v1::Authenticate& authenticate);
-  bool open_session(bool by_token);
+  // Of Authenticate, at once or after the time that its source has to wait.
+  bool check_proof(std::uint32_t request, const std::string& proof);
+  bool proves(const std::string& token, const std::string& proof) const;
+  bool open_session(Role role, bool by_token);
+  bool refuse_full(std::uint32_t request);
+  void make_room();
   void seal();
   void fill_hello(v1::HelloReply& reply) const;
 
+  std::string source_;
+  Lobby::Ticket ticket_ = 0;
+  asio::steady_timer hold_;
   Phase phase_ = Phase::hello;
   wire::Nonce nonce_client_{}, nonce_server_{};
   wire::Key key_{};

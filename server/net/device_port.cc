@@ -20,6 +20,7 @@ void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::
   if (!device_.ParseFromArray(payload.data(), static_cast<int>(payload.size())))
     return refuse_command(session, sequence, {v1::VERDICT_REFUSED_MALFORMED, 0});
   session.saw_datagram(sequence, device_.client_send_ns(), now);
+  if (session.role == Role::observe) return refuse_command(session, sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
   v1::VerdictCode code = check(device_);
   if (code == v1::VERDICT_NONE) code = check_rights(session, now);
   if (code != v1::VERDICT_NONE) return refuse_command(session, sequence, {code, 0});

@@ -1,5 +1,7 @@
 #include "server/net/hub.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -33,6 +35,12 @@ void ShadowSeen::add(const ShadowSummary& summary) noexcept {
   angle_max = std::max(angle_max, summary.angle.value);
   velocity_max = std::max(velocity_max, summary.velocity.value);
   force_max = std::max(force_max, summary.force.value);
+}
+
+std::size_t connections_at_once(std::size_t wanted, std::size_t part) {
+  rlimit descriptors{};
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return wanted;
+  return std::min<std::size_t>(wanted, descriptors.rlim_cur / part);
 }
 
 std::uint32_t random_u32() {

@@ -12,6 +12,8 @@
 
 #include "control.pb.h"
 #include "realtime.pb.h"
+#include "server/net/access.h"
+#include "server/net/lobby.h"
 #include "server/net/options.h"
 #include "server/net/scene_library.h"
 #include "server/net/scene_view.h"
@@ -39,6 +41,10 @@ struct ShadowSeen {
   void add(const ShadowSummary& summary) noexcept;
 };
 
+// As many of these connections as wanted, or this part of the descriptors that the process may have: most must be left
+// for those who are let in.
+std::size_t connections_at_once(std::size_t wanted, std::size_t part);
+
 struct Hub {
   Hub(asio::io_context& io_context, const NetOptions& net_options, TickLink& link, TickLoop& loop,
       const std::string& scene_file)
@@ -46,6 +52,8 @@ struct Hub {
         options(net_options),
         solvers(solver_options(net_options)),
         sessions(net_options.clients),
+        access(net_options.access),
+        lobby(connections_at_once(net_options.handshakes, 8)),
         library(net_options.scenes_dir, scene_file),
         tick(io_context, link, loop) {}
 
@@ -54,6 +62,11 @@ struct Hub {
   SolverOptions solvers;  // the shadow: as clients wish it
   ShadowSeen shadow_seen;
   SessionTable sessions;
+  Access access;
+  PeerOwner peer_owner;
+  Lobby lobby;
+  WrongTokens wrong_tokens;
+  TurnedAway turned_away;
   Authority authority;
   SceneLibrary library;
   std::vector<SceneLink> scene_links;
@@ -94,6 +107,12 @@ struct Hub {
   // back.
   void scene_links_changed(const std::vector<SceneLink>& links);
   [[nodiscard]] std::string client_name(ClientSlot client);
+  [[nodiscard]] bool needs_token() const { return !options.token.empty(); }
+  // For those who may only look on.
+  [[nodiscard]] const char* how_to_drive() const {
+    return needs_token() ? "driving takes the token of [network] token_file (--token-file)"
+                         : "who may drive is said by [access] in the server's config (users, groups, others)";
+  }
   // The new world was taken by the tick: everything of the old scene is void.
   void scene_changed(const World& world, std::string name, std::uint32_t epoch, State blank);
 

@@ -8,6 +8,7 @@
 #include "core/dynamics/robot_drive.h"
 #include "core/limits.h"
 #include "proto/wire.h"
+#include "server/net/access.h"
 #include "server/net/haptic_options.h"
 #include "server/session/link_faults.h"
 #include "server/solver/model_rates.h"
@@ -39,7 +40,9 @@ struct NetOptions {
   std::uint16_t control_port = wire::kDefaultControlPort,
                 realtime_port = wire::kDefaultRealtimePort;  // 0: any free one
   std::string token;                                         // empty: none, loopback only
+  AccessOptions access;
   std::size_t clients = 32, subscriptions_per_client = 8, snapshots = 8;
+  std::size_t handshakes = 64;                        // connections that are still shaking hands, beside the clients
   double commands_per_s = 5000, command_burst = 500;  // datagrams of one client
   double requests_per_s = 500;                        // control requests of one client
   std::size_t send_queue_bytes = 8u << 20;            // control bytes that a client may leave unread

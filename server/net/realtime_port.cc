@@ -222,6 +222,8 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
   if (refusal.code == v1::VERDICT_NONE) {
     session.counters.packets_lost = std::max(session.counters.packets_lost, command_.states_lost);
     if (command_.rows + command_.joint_rows + command_.robot == 0) return;  // heartbeat
+    if (session.role == Role::observe)
+      return refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
     session.saw_command({command_.expected_tick, command_.client_recv_ns, command_.client_send_ns,
                          command_.states_received, command_.states_lost},
                         now);
@@ -327,7 +329,9 @@ void RealtimePort::handle_grant(Session& session, const wire::DatagramHeader& he
     problem = v1::VERDICT_REFUSED_MALFORMED;
   } else {
     session.saw_datagram(header.sequence, grant.client_send_ns, now);
-    if (grant.epoch != hub_.scene.epoch)
+    if (session.role == Role::observe)
+      problem = v1::VERDICT_REFUSED_READ_ONLY;
+    else if (grant.epoch != hub_.scene.epoch)
       problem = v1::VERDICT_REFUSED_STALE_EPOCH;
     else if (!hub_.authority.holds(session.slot(), kWorldChannel, now))
       problem = v1::VERDICT_REFUSED_NOT_LEASED;

@@ -5,6 +5,7 @@
 
 #include "server/net/play_desk.h"
 #include "server/net/record_desk.h"
+#include "server/net/request_table.h"
 #include "server/net/state_encoder.h"
 #include "server/net/statistics.h"
 #include "server/realtime/clock.h"
@@ -135,6 +136,9 @@ bool Exchange::needs_world() const {
 void handle_request(Hub& hub, Conversation& connection, const v1::Request& request) {
   const Exchange x(hub, connection, request.id());
   if (request.id() == 0) return x.error(v1::ERROR_BAD_VALUE, "a request's id must not be 0: that marks events");
+  if (x.session()->role == Role::observe && request.body_case() != 0 && changes_something(request))
+    return x.error(v1::ERROR_READ_ONLY,
+                   std::string("this session may only look on (role \"observe\"); ") + hub.how_to_drive());
   if (hub.play != nullptr && !PlayDesk::allows(request.body_case()) && request.body_case() != 0)
     return x.error(v1::ERROR_WRONG_STATE, hub.play->why());
   using Body = v1::Request;

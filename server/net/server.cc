@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "server/net/control_connection.h"
@@ -17,8 +18,22 @@ namespace {
 using asio::ip::tcp;
 using asio::ip::udp;
 
-constexpr std::size_t kHandshakesAtOnce = 16;  // connections beyond the clients' limit that may be shaking hands
 constexpr auto kLeasePeriod = std::chrono::milliseconds(10);
+constexpr auto kMadeRoomPause = std::chrono::milliseconds(2), kAcceptPause = std::chrono::milliseconds(100);
+
+// A frame of the control channel, for whoever cannot be served.
+std::vector<std::uint8_t> no_descriptor_left() {
+  v1::Reply reply;
+  reply.mutable_error()->set_code(v1::ERROR_FULL);
+  reply.mutable_error()->set_text(
+      "this server has no file descriptor left for a new connection: come again, or raise "
+      "its limit (ulimit -n, or LimitNOFILE of the service)");
+  const auto length = static_cast<std::uint32_t>(reply.ByteSizeLong());
+  std::vector<std::uint8_t> frame(sizeof length + length);
+  std::memcpy(frame.data(), &length, sizeof length);
+  reply.SerializeWithCachedSizesToArray(frame.data() + sizeof length);
+  return frame;
+}
 
 tcp::acceptor bind_control(asio::io_context& io, const NetOptions& options) {
   const tcp::endpoint endpoint(asio::ip::make_address(options.listen), options.control_port);
@@ -41,6 +56,7 @@ NetServer::NetServer(asio::io_context& io, const NetOptions& options, TickLink& 
       lockstep_(hub_),
       statistics_(hub_),
       record_(hub_, recorder),
+      accept_timer_(io),
       lease_timer_(io),
       second_timer_(io),
       stop_timer_(io) {
@@ -101,14 +117,27 @@ void NetServer::accept() {
   acceptor_.async_accept([this](asio::error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (!error) take(std::move(socket));
-    if (acceptor_.is_open()) accept();
+    if (!acceptor_.is_open()) return;
+    if (error && error != asio::error::connection_aborted) return accept_later(error);
+    accept();
+  });
+}
+
+// Mostly no file descriptor is left: asked again at once, the system would say so for ever. Those who have not shaken
+// hands go first; where there are none, whoever comes is told why.
+void NetServer::accept_later(asio::error_code error) {
+  hub_.refuse("control_not_accepted");
+  hub_.turned_away.add("connections not accepted", error.message() + " (ulimit -n, or LimitNOFILE of the service)");
+  const bool has_room = hub_.lobby.send_one_away();
+  if (!has_room) last_descriptor_.turn_away(acceptor_.native_handle(), no_descriptor_left());
+  accept_timer_.expires_after(has_room ? kMadeRoomPause : kAcceptPause);
+  accept_timer_.async_wait([this](asio::error_code cancelled) {
+    if (!cancelled && acceptor_.is_open()) accept();
   });
 }
 
 void NetServer::take(tcp::socket socket) {
   std::erase_if(hub_.connections, [](const auto& weak) { return weak.expired(); });
-  if (hub_.connections.size() >= hub_.options.clients + kHandshakesAtOnce)
-    return hub_.refuse("control_too_many_connections");
   const auto connection = std::make_shared<ControlConnection>(hub_, std::move(socket));
   hub_.connections.push_back(connection);
   connection->start();
@@ -128,6 +157,7 @@ void NetServer::every_second() {
   second_timer_.async_wait([this](asio::error_code error) {
     if (error) return;
     for (const std::string& line : statistics_.roll()) spdlog::warn("{}", line);
+    for (const std::string& line : hub_.turned_away.take_lines()) spdlog::warn("{}", line);
     if (on_second) on_second(statistics_.status_line());
     every_second();
   });
@@ -173,6 +203,7 @@ void NetServer::stop(const std::string& why) {
   if (std::exchange(hub_.stopping, true)) return;
   asio::error_code ignored;
   acceptor_.close(ignored);
+  accept_timer_.cancel();
   lease_timer_.cancel();
   second_timer_.cancel();
   record_.stop();

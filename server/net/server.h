@@ -8,6 +8,7 @@
 #include <string>
 
 #include "server/net/hub.h"
+#include "server/net/last_descriptor.h"
 #include "server/net/lockstep.h"
 #include "server/net/play_desk.h"
 #include "server/net/realtime_port.h"
@@ -48,6 +49,7 @@ class NetServer {
 
  private:
   void accept();
+  void accept_later(asio::error_code error);
   void take(asio::ip::tcp::socket socket);
   void watch_leases();
   void every_second();
@@ -62,7 +64,8 @@ class NetServer {
   std::unique_ptr<WebPort> web_;  // null: switched off
   RecordDesk record_;
   std::unique_ptr<PlayDesk> play_;  // null: the world is live
-  asio::steady_timer lease_timer_, second_timer_, stop_timer_;
+  LastDescriptor last_descriptor_;
+  asio::steady_timer accept_timer_, lease_timer_, second_timer_, stop_timer_;
 };
 
 }  // namespace tactus::net

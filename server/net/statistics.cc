@@ -241,7 +241,7 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
   out.set_address(hub_.realtime->address(session.slot()));
   const auto connection = hub_.connection(session.slot());
   if (connection && out.address().empty()) out.set_address(connection->address());
-  out.set_role("control");
+  out.set_role(to_string(session.role));
   out.set_commands_received(session.counters.commands_received);
   out.set_commands_applied(session.counters.commands_applied);
   out.set_commands_refused(session.counters.commands_refused);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "proto/seal.h"
+#include "server/net/peer_owner.h"
 #include "server/realtime/ring.h"
 
 namespace tactus::net {
@@ -30,6 +31,8 @@ struct WebInbound {
   std::uint32_t client = 0;      // counts connections since start, from 1
   WebBytes* bytes = nullptr;     // frame: the message, with its mac; opened: the address as text
   WebGaugePtr* gauge = nullptr;  // opened
+  PeerUser peer;                 // opened: whose it is
+  bool is_bridge = false;        // opened: a viewer of Foxglove's protocol
 };
 
 // net -> web.

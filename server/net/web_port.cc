@@ -18,6 +18,7 @@ constexpr int kBatch = 32;                                  // frames served bef
 WebDoor door_of(Hub& hub) {
   WebDoor door;
   door.options = hub.options.web;
+  door.options.connections = static_cast<std::uint32_t>(connections_at_once(hub.options.web.connections, 4));
   door.listen = hub.options.listen;
   door.requests_per_s = hub.options.requests_per_s;
   door.pages = [&hub](std::string_view path, bool is_local) { return hub.statistics->scrape().page(path, is_local); };
@@ -30,8 +31,16 @@ WebDoor door_of(Hub& hub) {
 
 class WebConnection final : public Conversation {
  public:
-  WebConnection(Hub& hub, WebPort& port, std::uint32_t id, std::string address, WebGaugePtr gauge)
-      : Conversation(hub, std::move(address)), port_(port), id_(id), gauge_(std::move(gauge)) {}
+  WebConnection(Hub& hub, WebPort& port, const WebInbound& opened, const std::string& address)
+      : Conversation(hub, address, source_of(address)),
+        port_(port),
+        id_(opened.client),
+        gauge_(*opened.gauge),
+        peer_(opened.peer) {
+    if (!opened.is_bridge || hub.options.web.foxglove != "open") return;
+    strangers_look_on_ = true;  // such a viewer can show no token
+    if (hub.needs_token()) role_most_ = Role::observe;
+  }
 
   void start() { arm_watchdog(); }
   void take(std::span<const std::uint8_t> frame) {
@@ -80,6 +89,7 @@ class WebConnection final : public Conversation {
   }
 
  protected:
+  [[nodiscard]] PeerUser peer() override { return peer_; }
   void deliver(const v1::Reply& reply, std::size_t payload) override {
     auto bytes = std::make_unique<WebBytes>(payload);
     reply.SerializeWithCachedSizesToArray(bytes->data());
@@ -113,7 +123,7 @@ class WebConnection final : public Conversation {
     return true;
   }
   void say_and_close(const std::string& why) {
-    if (!why.empty()) spdlog::info("{} ({}): closing: {}", name_.empty() ? "a viewer" : name_, address_, why);
+    if (!why.empty() && is_open()) spdlog::info("{} ({}): closing: {}", name_, address_, why);
     WebOutbound out;
     out.kind = WebOutbound::Kind::close;
     post(out, std::make_unique<WebBytes>(why.begin(), why.end()));
@@ -122,6 +132,7 @@ class WebConnection final : public Conversation {
   WebPort& port_;
   std::uint32_t id_;
   WebGaugePtr gauge_;
+  PeerUser peer_;
 };
 
 WebPort::WebPort(Hub& hub) : hub_(hub), thread_(door_of(hub), link_), wake_(hub.io, dup(link_.net_fd)) {}
@@ -169,8 +180,8 @@ void WebPort::serve() {
 void WebPort::handle(const WebInbound& message) {
   if (message.kind == WebInbound::Kind::opened) {
     std::erase_if(hub_.connections, [](const auto& weak) { return weak.expired(); });
-    const auto client = std::make_shared<WebConnection>(
-        hub_, *this, message.client, std::string(message.bytes->begin(), message.bytes->end()), *message.gauge);
+    const auto client = std::make_shared<WebConnection>(hub_, *this, message,
+                                                        std::string(message.bytes->begin(), message.bytes->end()));
     hub_.connections.push_back(client);
     clients_.emplace(message.client, client);
     return client->start();

@@ -10,8 +10,11 @@
 #include <asio/ip/tcp.hpp>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -32,8 +35,14 @@ constexpr std::uint64_t kTellNs = 10'000'000'000u;  // how often the log says th
 constexpr const char* kProtocol = "tactus.v1";
 constexpr std::string_view kDoorPath = "/door";
 
+// Mostly no file descriptor is left. The library tries again at once, for as long as somebody waits.
+std::atomic<bool> accept_failed{false};
+constexpr auto kAcceptPause = std::chrono::milliseconds(20);
+
 void to_log(int, const char* line) {
-  spdlog::debug("web: {}", std::string_view(line, std::strcspn(line, "\n")));
+  const std::string_view text(line, std::strcspn(line, "\n"));
+  if (text.find("accept: errno") != std::string_view::npos) accept_failed.store(true, std::memory_order_relaxed);
+  spdlog::debug("web: {}", text);
 }
 
 bool offers_foxglove(const std::string& list) {
@@ -83,6 +92,7 @@ struct WebThread::Impl {
   void closed(WebClient& client);
   void leave(WebClient& client);
   void tell_full();
+  void rest();
 
   static int on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
   static int on_socket(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
@@ -91,6 +101,7 @@ struct WebThread::Impl {
   const WebOptions& options;
   WebLink& link;
   WebHttp http;
+  PeerOwner owner;
   lws_context* context = nullptr;
   lws_vhost* vhost = nullptr;
   std::thread thread;
@@ -99,7 +110,7 @@ struct WebThread::Impl {
   std::deque<WebInbound> waiting;  // for room in the ring
   std::uint32_t next_client = 1;
   std::size_t sockets = 0, own_sockets = 0;
-  std::uint64_t told_full_ns = 0;
+  std::uint64_t told_full_ns = 0, told_unaccepted_ns = 0;
   std::vector<std::uint8_t> scratch;
 };
 
@@ -153,7 +164,20 @@ void WebThread::Impl::run(int avoid_cpu) {
     pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
   }
   while (!stopping.load(std::memory_order_acquire) && lws_service(context, 0) >= 0) {
+    if (accept_failed.exchange(false, std::memory_order_relaxed)) rest();
   }
+}
+
+// Those who are connected are served between two pauses.
+void WebThread::Impl::rest() {
+  const std::uint64_t now = now_ns();
+  if (told_unaccepted_ns == 0 || now - told_unaccepted_ns >= kTellNs) {
+    told_unaccepted_ns = now;
+    spdlog::warn(
+        "web: connections wait and cannot be accepted: no file descriptor is left (ulimit -n, or LimitNOFILE of "
+        "the service)");
+  }
+  std::this_thread::sleep_for(kAcceptPause);
 }
 
 void WebThread::Impl::take_outbound() {
@@ -229,11 +253,13 @@ void WebThread::Impl::established(lws* wsi, WebClient** slot) {
   WebInbound message;
   message.kind = WebInbound::Kind::opened;
   message.client = id;
+  message.peer = owner.find(lws_get_socket_fd(wsi));
+  const lws_protocols* protocol = lws_get_protocol(wsi);
+  message.is_bridge = protocol != nullptr && offers_foxglove(protocol->name);
   tell_net(message, new WebBytes(address.begin(), address.end()), new WebGaugePtr(client->gauge));
   clients.emplace(id, std::move(client));
   lws_set_timer_usecs(wsi, kLookUs);
-  const lws_protocols* protocol = lws_get_protocol(wsi);
-  if (protocol == nullptr || !offers_foxglove(protocol->name)) return;
+  if (!message.is_bridge) return;
   WebClient& viewer = **slot;
   viewer.bridge = std::make_unique<FoxgloveBridge>(fmt::format("foxglove-{}", id), door.token);
   FoxgloveBridge::Out out;

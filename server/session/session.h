@@ -13,15 +13,13 @@
 #include "core/dynamics/model.h"
 #include "proto/seal.h"
 #include "server/metrics/histogram.h"
+#include "server/session/authority.h"
 #include "server/session/link_faults.h"
 #include "server/session/link_watch.h"
 #include "server/session/rate_cap.h"
 #include "server/session/replay_window.h"
 
 namespace tactus {
-
-// As in server/realtime/messages.h; repeated here so that this room needs no other.
-using ClientSlot = std::uint16_t;
 
 inline constexpr std::size_t kVerdictCodes = 32;  // proto VerdictCode, all below this
 
@@ -118,8 +116,9 @@ class Session {
   HistogramData command_age_ns;
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
   std::unique_ptr<FaultyLinks> faults;  // null: none
-  bool framed = false;                  // states go in frames of its control conversation (WebSocket), not in datagrams
-  std::unique_ptr<LinkWatch> watch;     // null: has not commanded yet
+  Role role = Role::control;
+  bool framed = false;               // states go in frames of its control conversation (WebSocket), not in datagrams
+  std::unique_ptr<LinkWatch> watch;  // null: has not commanded yet
 
  private:
   ClientSlot slot_;
@@ -146,6 +145,7 @@ class SessionTable {
   [[nodiscard]] Session* find(ClientSlot slot) noexcept;
   [[nodiscard]] Session* find_id(std::uint32_t id) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool is_full() const noexcept { return size_ >= entries_.size(); }
   template <typename Visit>
   void for_each(Visit visit) {
     for (auto& entry : entries_) {

@@ -233,7 +233,7 @@ TEST_CASE("server_config: what holds between keys") {
         std::string::npos);
   CHECK(finished([](ServerConfig& c) { c.net.web.metrics = "some"; }).find("found 'some', expected off, loopback") !=
         std::string::npos);
-  CHECK(finished([](ServerConfig& c) { c.token_file = "/no/such/token"; }).find("cannot read") != std::string::npos);
+  CHECK(finished([](ServerConfig& c) { c.token_file = "/no/such/token"; }).find("No such file") != std::string::npos);
   const TemporaryFile too_short("fifteen bytes__\n"), enough("sixteen bytes___ \n");
   CHECK(finished([&](ServerConfig& c) {
           c.token_file = too_short.path;
@@ -242,4 +242,24 @@ TEST_CASE("server_config: what holds between keys") {
           c.token_file = enough.path;
           c.net.listen = "0.0.0.0";
         }).empty());
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  CHECK(has(finished([](ServerConfig& c) { c.net.access.others = "all"; }), "found 'all', expected refuse or observe"));
+  CHECK(has(finished([](ServerConfig& c) { c.net.access.users = "root no-such-one"; }), "no user 'no-such-one'"));
+  CHECK(has(finished([](ServerConfig& c) { c.net.access.groups = "no-such-one"; }), "no group 'no-such-one'"));
+  CHECK(has(finished([&](ServerConfig& c) { c.net.access.observe_token_file = enough.path; }), "network.token_file"));
+  CHECK(has(finished([&](ServerConfig& c) { c.net.access.observe_token_file = c.token_file = enough.path; }),
+            "expected another one"));
+}
+
+TEST_CASE("server_config: an unknown user is named with file, line and key") {
+  const TemporaryFile file("[access]\n\nusers = \"no-such-one\"\n");
+  ServerConfig config;
+  read_config(file.path, config);
+  std::string said;
+  try {
+    finish_config(config);
+  } catch (const InputError& error) {
+    said = error.what();
+  }
+  CHECK(said.starts_with(file.path + ":3: access.users: this machine knows no user 'no-such-one'"));
 }

@@ -1,0 +1,109 @@
+#include "server/token_file.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/check.h"
+
+namespace tactus {
+namespace {
+
+constexpr std::size_t kTokenLeast = 16, kTokenMost = 4096;
+
+std::string how_to_make(const std::string& path) {
+  return "; for example: (umask 077; head -c 24 /dev/urandom | base64 > " + path + ")";
+}
+
+// Closed when it goes.
+struct OpenFile {
+  explicit OpenFile(const std::string& path) : fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {}
+  ~OpenFile() {
+    if (fd >= 0) close(fd);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int fd;
+};
+
+std::string mode_of(const struct stat& s) {
+  std::array<char, 8> text{};
+  std::snprintf(text.data(), text.size(), "%03o", static_cast<unsigned>(s.st_mode & 0777));
+  return text.data();
+}
+
+// Of a user alone: each has one where files are made writable by groups.
+bool is_own_group(const struct stat& s) {
+  const passwd* owner = getpwuid(s.st_uid);
+  if (owner == nullptr || owner->pw_gid != s.st_gid) return false;
+  const std::string name = owner->pw_name;
+  const group* g = getgrgid(s.st_gid);
+  if (g == nullptr) return false;
+  for (char** member = g->gr_mem; member != nullptr && *member != nullptr; ++member) {
+    if (name != *member) return false;
+  }
+  return true;
+}
+
+// Whoever may write the folder may put another file in the place of this one. A sticky folder (/tmp) keeps that to the
+// owners.
+void check_folder(const std::string& said, const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  struct stat s {};
+  if (error || !real.has_parent_path() || stat(real.parent_path().c_str(), &s) != 0) return;  // no name: a pipe
+  const std::string folder = real.parent_path().string();
+  const bool by_group = (s.st_mode & S_IWGRP) != 0 && !is_own_group(s), by_all = (s.st_mode & S_IWOTH) != 0;
+  TACTUS_REQUIRE((!by_group && !by_all) || (s.st_mode & S_ISVTX) != 0,
+                 said + "others can put another file in its place, since they may write the folder " + folder +
+                     " (mode " + mode_of(s) + "): chmod go-w " + folder + ", or keep the file elsewhere");
+}
+
+std::string read_all(const std::string& said, int fd) {
+  std::string text;
+  std::array<char, 1024> piece{};
+  for (;;) {
+    const ssize_t n = read(fd, piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    TACTUS_REQUIRE(n >= 0, said + "cannot be read: " + std::strerror(errno));
+    if (n == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(n));
+    TACTUS_REQUIRE(text.size() <= kTokenMost, said + "found more than " + std::to_string(kTokenMost) +
+                                                  " bytes, expected a token: one line of random text");
+  }
+}
+
+}  // namespace
+
+Token read_token_file(const std::string& name, const std::string& path) {
+  const std::string said = name + ": the token file " + path + ": ";
+  const OpenFile file(path);
+  TACTUS_REQUIRE(file.fd >= 0, said + std::strerror(errno) + (errno == ENOENT ? how_to_make(path) : std::string()));
+  struct stat s {};
+  TACTUS_REQUIRE(fstat(file.fd, &s) == 0, said + std::strerror(errno));
+  TACTUS_REQUIRE(!S_ISDIR(s.st_mode), said + "found a folder, expected a file" + how_to_make(path + "/token"));
+  TACTUS_REQUIRE(S_ISREG(s.st_mode) || S_ISFIFO(s.st_mode), said + "found a device, expected a file");
+  const bool is_file = S_ISREG(s.st_mode);
+  TACTUS_REQUIRE(!is_file || (s.st_mode & (S_IWGRP | S_IWOTH)) == 0,
+                 said + "others than its owner can write it (mode " + mode_of(s) +
+                     "), and so set a token of their own: chmod go-w " + path);
+  if (is_file) check_folder(said, path);
+  Token token;
+  token.text = read_all(said, file.fd);
+  token.text.erase(token.text.find_last_not_of(" \t\r\n\v\f") + 1);
+  TACTUS_REQUIRE(!token.text.empty(), said + "it is empty, expected a token of at least 16 bytes" + how_to_make(path));
+  TACTUS_REQUIRE(token.text.size() >= kTokenLeast, said + "found a token of " + std::to_string(token.text.size()) +
+                                                       " bytes, expected at least 16" + how_to_make(path));
+  if (is_file && (s.st_mode & S_IROTH) != 0)
+    token.warning = said + "every user of this machine can read it (mode " + mode_of(s) + "): chmod o-r " + path;
+  return token;
+}
+
+}  // namespace tactus
