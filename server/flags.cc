@@ -79,7 +79,10 @@ void apply(const Raw& raw, ServerConfig& c) {
   }
   if (!raw.scene.empty()) c.scene = raw.scene;
   if (!raw.listen.empty()) c.net.listen = raw.listen == "localhost" ? "127.0.0.1" : raw.listen;
-  if (!raw.token_file.empty()) c.token_file = raw.token_file;
+  if (!raw.token_file.empty()) {
+    c.token_file = raw.token_file;
+    c.net.places.erase("network.token_file");
+  }
   if (raw.control_port >= 0) c.net.control_port = static_cast<std::uint16_t>(raw.control_port);
   if (raw.realtime_port >= 0) c.net.realtime_port = static_cast<std::uint16_t>(raw.realtime_port);
   if (raw.web_port >= 0) c.net.web.port = static_cast<std::uint16_t>(raw.web_port);

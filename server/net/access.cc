@@ -47,9 +47,9 @@ std::string joined(const std::vector<std::string>& names) {
   return out;
 }
 
-// Of root who was called by sudo: who called.
+// Who called sudo, where the server was started by it.
 std::optional<std::uint32_t> caller_by_sudo() {
-  const char* text = geteuid() == 0 ? std::getenv("SUDO_UID") : nullptr;
+  const char* text = std::getenv("SUDO_UID");
   return text == nullptr ? std::nullopt : number_of(text);
 }
 
@@ -111,17 +111,16 @@ Access::Answer Access::ask(const PeerUser& user) const {
     return {true, Role::control, {}};
   if (others_observe_) return {true, Role::observe, {}};
   const std::string begin =
-      "this server is run by " + name_of(own_) + " and has no token: of this machine's users it lets in " + listed_;
-  const std::string token = "start it with --token-file FILE and give the client that file";
+      "this server is run by " + name_of(own_) + " and has no token. Of this machine's users it lets in " + listed_;
+  const std::string ways =
+      "--token-file FILE for the server and for the client, or tactusd --open for every user of this machine";
   if (!user.is_known)
     return {false, Role::observe,
-            begin + ". It cannot tell who you are: " + why_unknown(user) + ". Either " + token +
-                ", or start it with --open, which lets in every user of this machine"};
+            begin + ", and it cannot tell who you are: " + why_unknown(user) + ". To come in: " + ways};
+  const std::string you = names_.contains(user.uid) ? name_of(user.uid) : std::to_string(user.uid);
   return {false, Role::observe,
-          begin + ". You are " + name_of(user.uid) + ". To come in, have " + name_of(own_) +
-              " set [access] users = \"" + (names_.contains(user.uid) ? name_of(user.uid) : std::to_string(user.uid)) +
-              "\" in the server's config (tactusd --config FILE), or " + token +
-              ", or start it with --open, which lets in every user of this machine"};
+          begin + "; you are " + name_of(user.uid) + ". To come in: [access] users = \"" + you +
+              "\" in the server's config (tactusd --config FILE), " + ways};
 }
 
 }  // namespace tactus::net

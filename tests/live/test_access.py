@@ -97,7 +97,7 @@ def test_another_user_is_turned_away_and_told_what_can_be_done(make_server):
     server = make_server().start()
     kind, text = as_stranger(server)
     assert kind in ("AuthenticationError", "ConnectError", "RequestError")
-    for part in ("run by root", "You are nobody", "[access] users", "--token-file", "--open"):
+    for part in ("run by root", "you are nobody", "[access] users", "--token-file", "--open"):
         assert part in text
     assert come_in(server.port) == "control"  # the server's own user needs nothing
     assert eventually(lambda: "turned away" in server.log() and "guest" in server.log())
@@ -115,7 +115,7 @@ def test_a_browser_of_another_user_is_turned_away_too(make_server):
             return [error.code, error.text]
 
     code, text = in_child(look, be_nobody)
-    assert code == ErrorCode.NOT_AUTHENTICATED and "You are nobody" in text
+    assert code == ErrorCode.NOT_AUTHENTICATED and "you are nobody" in text
     with Viewer(server.web_port) as viewer:
         assert viewer.exchange("describe_scene").scene.name
 
