@@ -6,11 +6,12 @@ import os
 import resource
 import socket
 import struct
+import subprocess
 import sys
 import time
 
 import pytest
-from conftest import RawSession, assert_still_ticking, counts, eventually
+from conftest import REPOSITORY, RawSession, assert_still_ticking, counts, eventually, require_program
 from websocket import TEXT, Viewer, WebSocket
 
 import tactus
@@ -457,3 +458,15 @@ def test_an_open_foxglove_lets_another_user_look_on(make_server, tmp_path):
     link = Link("127.0.0.1", server.port, "control", b"", 10)
     assert eventually(lambda: link.exchange("get_statistics").statistics.paused)
     link.close()
+
+
+# --- What strangers cost those inside
+
+
+def test_the_beat_beside_strangers_is_measured():
+    """The verdict is for the command, on a quiet machine. Here: the strangers were there, as many as it says, and the server went on."""
+    command = [sys.executable, REPOSITORY / "tests" / "bench" / "strangers", "--bin", require_program("tactusd").parent, "--blocks", 1]
+    done = subprocess.run([str(a) for a in [*command, "--block-s", 2]], capture_output=True, text=True, timeout=120)
+    if done.returncode == 77:
+        pytest.skip(done.stdout.strip())
+    assert "strangers: " + ("passed" if done.returncode == 0 else "FAILED") in done.stdout, done.stdout + done.stderr
