@@ -110,8 +110,10 @@ void say_access(const ServerConfig& config) {
   const net::AccessOptions& access = config.net.access;
   if (config.net.token.empty()) {
     spdlog::log(access.open ? spdlog::level::warn : spdlog::level::info, "{}", net::Access(access).summary());
-  } else if (access.open) {
-    spdlog::warn("--open and [access] open count where no token is set: {} is", config.token_file);
+  } else if (access.open || !access.named.empty() || access.others != "refuse") {
+    spdlog::warn(
+        "--open and [access] open, users, groups and others count where no token is set; here all show the one of {}",
+        config.token_file);
   }
 }
 

@@ -125,7 +125,9 @@ std::string why_unknown(const PeerUser& user) {
     case ENOTCONN:
       return "the connection had ended already";
     case ENOENT:
-      return "the kernel knows no such connection here: is the client in another network namespace or container?";
+      return "the kernel knows no such connection here: the client is in another network namespace or container, or "
+             "the "
+             "kernel was built without inet_diag";
     case EAFNOSUPPORT:
     case EACCES:
     case EPERM:
