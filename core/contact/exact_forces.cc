@@ -48,6 +48,7 @@ ExactForces::ExactForces(const Model& model, const Limits& limits)
       stage_force_(kStages * contacts_.size()) {}
 
 void ExactForces::start(const Tick& tick, const State& state) noexcept {
+  solver_.share_work();
   tick_ = &tick;
   state_ = &state;
   report_ = {};

@@ -90,6 +90,9 @@ class ExactForces final : public ForceLaw {
   [[nodiscard]] std::span<const RigidMotion> motions() const noexcept { return motions_; }
   [[nodiscard]] std::span<const Frame> shapes() const noexcept { return X_WS_; }
   [[nodiscard]] const LcpReport& report() const noexcept { return report_; }
+  // What a step may cost, looks for contacts included (solver_work.h), is spent.
+  void spend(std::uint64_t work) noexcept { solver_.spend(work); }
+  [[nodiscard]] bool spent() const noexcept { return solver_.spent(); }
 
   // Do forces move it?
   [[nodiscard]] bool free(BodyIndex b) const noexcept { return bodies_[b].inv_mass > 0; }

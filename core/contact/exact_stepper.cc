@@ -40,6 +40,7 @@ constexpr double kMostDrift = 1e-6;       // of contacts in a piece; with more i
 constexpr double kMostRolledIn = 5e-8;    // the same of what an area of contact overlaps by [m]
 constexpr double kMostCuts = 64;          // ... to this part of a step
 constexpr int kMostRoots = 60;
+constexpr std::uint64_t kFindWork = 10'000;  // a look for all contacts, and a tenth for each that is found
 constexpr int kBisections = 40;
 constexpr double kSamePlace = 1e-7;   // of sharp pieces [m]
 constexpr double kSameNormal = 1e-2;  // [rad]
@@ -245,11 +246,15 @@ void ExactStepper::save(const State& state) noexcept {
   time0_ = state.time;
 }
 
-// From the start of the piece to dt after it, with forces, drift and motions of that time.
-void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept {
+void ExactStepper::restore(State& state) const noexcept {
   std::copy(q0_.begin(), q0_.end(), state.q.begin());
   std::copy(v0_.begin(), v0_.end(), state.v.begin());
   state.time = time0_;
+}
+
+// From the start of the piece to dt after it, with forces, drift and motions of that time.
+void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept {
+  restore(state);
   const std::span<FollowedContact> contacts = forces_.contacts();
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     contacts[i].slip_W = start_[i].slip_W;
@@ -312,6 +317,7 @@ double ExactStepper::followed(const Tick& tick, double left, State& state) noexc
 void ExactStepper::check(const Tick& tick, double dt, State& state) noexcept {
   integrate(tick, dt, state);
   tick.finder->find();
+  forces_.spend(kFindWork + kFindWork / 10 * tick.contacts.manifold_count);
 }
 
 // How deep a pair's contacts were when the piece began: of one that has several places, there.
@@ -417,7 +423,7 @@ double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double
   CollisionOptions options;
   options.distance_tolerance = 1e-12;
   CollisionSearch search(0, at_start, dt, now(), options);
-  while (!search.done()) {
+  while (!search.done() && !forces_.spent()) {
     integrate(tick, search.next(), state);
     search.take(now());
   }
@@ -429,7 +435,7 @@ double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double
 double ExactStepper::bisect(const Tick& tick, double dt, State& state) noexcept {
   double low = 0, high = dt;
   Overlap overlap;
-  for (int i = 0; i < kBisections && high - low > kTimeTolerance; ++i) {
+  for (int i = 0; i < kBisections && high - low > kTimeTolerance && !forces_.spent(); ++i) {
     const double middle = 0.5 * (low + high);
     check(tick, middle, state);
     (find_overlap(tick, state, overlap) ? high : low) = middle;
@@ -442,7 +448,7 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
   Overlap overlap;
   double at = dt;
   bool told = true;
-  for (int i = 0; i < kMostBackUps && told; ++i) {
+  for (int i = 0; i < kMostBackUps && told && !forces_.spent(); ++i) {
     if (!find_overlap(tick, state, overlap)) {
       if (i > 0) ++report.collisions;
       return at;
@@ -496,7 +502,7 @@ double ExactStepper::event_time(const Tick& tick, const Event& event, double dt,
   double low = 0, f_low = event.slip ? start.slip : start.push, high = dt, f_high = event_value(event);
   double at = dt;
   int side = 0;
-  for (int i = 0; i < kMostRoots && high - low > kTimeTolerance; ++i) {
+  for (int i = 0; i < kMostRoots && high - low > kTimeTolerance && !forces_.spent(); ++i) {
     at = low + (high - low) * f_low / (f_low - f_high);
     // Ends that hardly move are moved by what is left to be found.
     at = std::clamp(at, low + 0.25 * kTimeTolerance, high - 0.25 * kTimeTolerance);
@@ -519,7 +525,7 @@ double ExactStepper::event_time(const Tick& tick, const Event& event, double dt,
 // The first end of a push or of slip within dt.
 double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, ExactReport& report) noexcept {
   Event known{kNone, false}, event{};
-  for (int i = 0; i < kMostBackUps && find_event(known, event); ++i) {
+  for (int i = 0; i < kMostBackUps && !forces_.spent() && find_event(known, event); ++i) {
     dt = event_time(tick, event, dt, state);
     known = event;
   }
@@ -570,8 +576,13 @@ double ExactStepper::advance(const Tick& tick, State& state, StepReport& report)
   ExactReport& exact = report.exact;
   while (left > kTimeTolerance && exact.pieces < kMostPieces) {
     const std::uint32_t before = exact.discontinuities();
-    left -= piece(tick, left, state, report);
+    const double dt = piece(tick, left, state, report);
     ++exact.pieces;
+    if (forces_.spent()) {  // what this piece found is worth nothing: the rest of the step begins where it did
+      restore(state);
+      break;
+    }
+    left -= dt;
     if (exact.discontinuities() > before) exact.event_time = tick.h - left;
   }
   if (left <= kTimeTolerance) left = 0;

@@ -46,6 +46,7 @@ class ExactStepper {
   void publish(const Tick& tick, State& state) noexcept;
 
   void save(const State& state) noexcept;
+  void restore(State& state) const noexcept;
   void integrate(const Tick& tick, double dt, State& state) noexcept;
   void check(const Tick& tick, double dt, State& state) noexcept;
   [[nodiscard]] double drift(double dt) noexcept;

@@ -214,7 +214,7 @@ void LcpForces::solve_island(Job& job) noexcept {
 
 LcpReport LcpForces::solve(ContactProblem& problem, ForceMethod method, Vec3* p, double* u) noexcept {
   LcpReport report;
-  work_ = {};
+  work_ = shares_ ? shared_ : SolverWork{};
   std::fill_n(u, problem.half_size(), 0.0);
   islands_.split(problem);
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
@@ -233,6 +233,7 @@ LcpReport LcpForces::solve(ContactProblem& problem, ForceMethod method, Vec3* p,
     job.pivots = job.painleve || (job.pivots && LcpRows::count(problem, job.island) <= kFewRows);
     solve_island(job);
   }
+  shared_ = work_;
   return report;
 }
 

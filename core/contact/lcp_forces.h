@@ -40,6 +40,15 @@ class LcpForces {
   // p: per contact, the last step's forces times h in, this step's out; u: half velocities, sum Y p, out.
   LcpReport solve(ContactProblem& problem, ForceMethod method, Vec3* p, double* u) noexcept;
 
+  // Whoever solves many times a step: what a step may cost holds for all calls from here on together. Once it is spent
+  // a call gives its first guess, projected.
+  void share_work() noexcept {
+    shares_ = true;
+    shared_ = {};
+  }
+  void spend(std::uint64_t work) noexcept { shared_.spend(work); }
+  [[nodiscard]] bool spent() const noexcept { return shared_.spent(); }
+
  private:
   struct Job {
     ContactProblem& problem;
@@ -71,7 +80,9 @@ class LcpForces {
   FrictionDisc disc_;
   std::vector<Vec3> kept_, guess_;
   std::vector<double> z_;
-  SolverWork work_;  // of the present call
+  SolverWork work_;    // of the present call
+  SolverWork shared_;  // of share_work()
+  bool shares_ = false;
 };
 
 }  // namespace tactus
