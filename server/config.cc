@@ -282,7 +282,7 @@ void finish_tokens(ServerConfig& c) {
   net::AccessOptions& access = c.net.access;
   const auto take = [&c](const std::string& key, const std::string& path) {
     Token token = read_token_file(net::named(c.net.places, key), path);
-    if (!token.warning.empty()) c.warnings.push_back(std::move(token.warning));
+    for (std::string& warning : token.warnings) c.warnings.push_back(std::move(warning));
     return std::move(token.text);
   };
   if (!c.token_file.empty()) c.net.token = take("network.token_file", c.token_file);

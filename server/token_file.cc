@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -66,6 +67,12 @@ void check_folder(const std::string& said, const std::string& path) {
                      " (mode " + mode_of(s) + "): chmod go-w " + folder + ", or keep the file elsewhere");
 }
 
+// Root, the server's user, and who called sudo: whoever set that variable started the server.
+bool is_trusted(uid_t owner) {
+  const char* caller = std::getenv("SUDO_UID");
+  return owner == 0 || owner == geteuid() || (caller != nullptr && std::to_string(owner) == caller);
+}
+
 std::string read_all(const std::string& said, int fd) {
   std::string text;
   std::array<char, 1024> piece{};
@@ -102,7 +109,11 @@ Token read_token_file(const std::string& name, const std::string& path) {
   TACTUS_REQUIRE(token.text.size() >= kTokenLeast, said + "found a token of " + std::to_string(token.text.size()) +
                                                        " bytes, expected at least 16" + how_to_make(path));
   if (is_file && (s.st_mode & S_IROTH) != 0)
-    token.warning = said + "every user of this machine can read it (mode " + mode_of(s) + "): chmod o-r " + path;
+    token.warnings.push_back(said + "every user of this machine can read it (mode " + mode_of(s) + "): chmod o-r " +
+                             path);
+  if (is_file && !is_trusted(s.st_uid))
+    token.warnings.push_back(said + "it belongs to the user " + std::to_string(s.st_uid) +
+                             ", who can set another token: chown it to root or to the server's user");
   return token;
 }
 

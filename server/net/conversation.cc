@@ -50,14 +50,19 @@ bool Conversation::check_mac(std::span<const std::uint8_t>& frame) {
   return true;
 }
 
-bool Conversation::serve_frame(std::span<const std::uint8_t> frame) {
+template <typename Work>
+bool Conversation::guard(Work work) {
   try {
-    return handle_frame(frame);
+    return work();
   } catch (const std::exception& e) {
     spdlog::error("{} ({}): {}", name_, address_, e.what());
     close("a request failed inside the server");
     return false;
   }
+}
+
+bool Conversation::serve_frame(std::span<const std::uint8_t> frame) {
+  return guard([&] { return handle_frame(frame); });
 }
 
 bool Conversation::handle_frame(std::span<const std::uint8_t> frame) {
@@ -157,7 +162,8 @@ bool Conversation::on_authenticate(std::uint32_t request, const v1::Authenticate
   hold_.expires_after(std::chrono::nanoseconds(wait));
   hold_.async_wait([weak = weak_from_this(), request, proof = authenticate.proof()](asio::error_code error) {
     const auto self = weak.lock();
-    if (!error && self && !self->closed_ && !self->closing_) self->check_proof(request, proof);
+    if (!error && self && !self->closed_ && !self->closing_)
+      self->guard([&] { return self->check_proof(request, proof); });
   });
   return true;
 }

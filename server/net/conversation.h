@@ -72,6 +72,9 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   bool closing_ = false, closed_ = false;
 
  private:
+  // What it throws ends this conversation only.
+  template <typename Work>
+  bool guard(Work work);
   bool handle_frame(std::span<const std::uint8_t> frame);
   bool check_mac(std::span<const std::uint8_t>& frame);
   bool handshake(const v1::Request& request);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <asio/ip/address.hpp>
+#include <string_view>
 #include <utility>
 
 namespace tactus::net {
@@ -51,10 +52,13 @@ std::size_t Lobby::count(const std::string& source) const {
 }
 
 std::string Lobby::crowd() const {
-  const auto most = std::max_element(guests_.begin(), guests_.end(), [this](const Guest& a, const Guest& b) {
-    return count(a.source) < count(b.source);
-  });
-  return most->source;
+  std::map<std::string_view, std::size_t> counts;
+  for (const Guest& guest : guests_) ++counts[guest.source];
+  std::string_view most = guests_.front().source;
+  for (const Guest& guest : guests_) {
+    if (counts[guest.source] > counts[most]) most = guest.source;
+  }
+  return std::string(most);
 }
 
 void Lobby::send_from(const std::string& source) {

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "core/check.h"
 
@@ -58,7 +60,7 @@ TEST_CASE(
   for (const mode_t mode : {0400u, 0600u, 0640u, 0440u}) {
     const Token token = read_token_file("--token-file", folder.file(kGood, mode));
     CHECK(token.text == "a token of random text");
-    CHECK(token.warning.empty());
+    CHECK(token.warnings.empty());
   }
 }
 
@@ -71,7 +73,26 @@ TEST_CASE("token file: a write bit of group or others is refused, a read bit of 
   }
   const std::string readable = folder.file(kGood, 0604);
   CHECK(complaint(readable).empty());
-  CHECK(contains(read_token_file("--token-file", readable).warning, "chmod o-r " + readable));
+  const std::vector<std::string> warnings = read_token_file("--token-file", readable).warnings;
+  REQUIRE(warnings.size() == 1);
+  CHECK(contains(warnings[0], "chmod o-r " + readable));
+}
+
+TEST_CASE("token file: one that belongs to somebody else is warned of, but not the caller's under sudo") {
+  if (geteuid() != 0) {
+    MESSAGE("skipped: only root can give a file away");
+    return;
+  }
+  const PrivateFolder folder;
+  const std::string path = folder.file(kGood, 0600);
+  REQUIRE(chown(path.c_str(), 65534, 65534) == 0);
+  const std::vector<std::string> warnings = read_token_file("--token-file", path).warnings;
+  REQUIRE(warnings.size() == 1);
+  CHECK(contains(warnings[0], "belongs to the user 65534"));
+  setenv("SUDO_UID", "65534", 1);
+  const bool is_silent = read_token_file("--token-file", path).warnings.empty();
+  unsetenv("SUDO_UID");
+  CHECK(is_silent);
 }
 
 TEST_CASE("token file: a folder in which others can put another file is refused, unless it is sticky") {
