@@ -18,6 +18,9 @@ const char* to_string(JointVerdict verdict) noexcept {
 
 namespace {
 
+// Of any value: filters and gains multiply it, and nothing overflows.
+constexpr double kMostCommanded = 1e12;  // [N m, N, rad/s, m/s, rad or m]
+
 DriveKind kind_of(const ChannelMemory& c) noexcept {
   return static_cast<DriveKind>(static_cast<int>(c.kind));
 }
@@ -97,6 +100,8 @@ double JointChannels::limit_of(std::size_t i, DriveKind kind, double value) cons
 
 JointVerdict JointChannels::judge(std::size_t i, const JointCommand& command, ChannelMemory& fresh) const noexcept {
   if (!std::isfinite(command.value) || !std::isfinite(command.rate)) return JointVerdict::not_a_number;
+  if (std::abs(command.value) > kMostCommanded || std::abs(command.rate) > kMostCommanded)
+    return JointVerdict::out_of_range;
   const DrivenJoint& joint = joints_[i];
   if (command.kind == DriveKind::velocity && !(joint.drive.kd > 0)) return JointVerdict::no_gains;
   if (command.kind == DriveKind::position && !(joint.drive.kp > 0)) return JointVerdict::no_gains;

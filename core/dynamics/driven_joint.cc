@@ -58,11 +58,11 @@ bool is_choice(double x, double most) noexcept {
 
 bool valid_actuators(std::span<const DrivenJoint> joints, std::span<const double> numbers) noexcept {
   if (numbers.size() != (joints.empty() ? 0 : memory_end(joints.back()))) return false;
+  constexpr double kMostTicks = 0x1p53;  // whole numbers up to here are exact; no other number may be larger, either
   for (const double x : numbers) {
-    if (!std::isfinite(x)) return false;
+    if (!(std::abs(x) <= kMostTicks)) return false;
   }
   constexpr auto kKinds = static_cast<double>(DriveKind::position);
-  constexpr double kMostTicks = 0x1p53;  // whole numbers up to here are exact
   for (const DrivenJoint& joint : joints) {
     const auto channel = load_numbers<ChannelMemory>(numbers.data() + joint.memory);
     if (!is_choice(channel.phase, ChannelMemory::ended) || !is_choice(channel.kind, kKinds)) return false;

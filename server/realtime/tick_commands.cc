@@ -186,8 +186,7 @@ void TickLoop::world_replaced() noexcept {
   report_ = StepReport{};
   slow_.clear();
   shadow_.clear();
-  any_frozen_ = false;
-  for (const std::uint8_t frozen : world_->state().frozen) any_frozen_ = any_frozen_ || frozen != 0;
+  frozen_.restart(world_->state());
   regrid_ = regrid_ || static_cast<std::uint64_t>(1e9 * world_->model().step + 0.5) != grid_.period_ns();
 }
 
@@ -258,14 +257,13 @@ void TickLoop::step_world(const Wake& wake) noexcept {
   record_step();
   account_solvers();
   tell_robots(context);
-  if (report_.bodies_frozen > 0) {
-    any_frozen_ = true;
+  frozen_.look(report_.bodies_frozen, world_->state(), [this](BodyIndex b) {
     Notice notice;
     notice.kind = Notice::Kind::body_frozen;
-    notice.body = report_.frozen_body;
+    notice.body = b;
     notice.tick = world_->state().tick;
     notify(notice);
-  }
+  });
   if (steps_left_ > 0 && --steps_left_ == 0) {
     Notice out = done(step_command_);
     out.hash = world_->hash();

@@ -35,6 +35,7 @@ TickLoop::TickLoop(const TickOptions& options, TickLink& link, std::unique_ptr<W
       pending_(options.bodies, link.notices),
       channels_(options.bodies),
       outputs_(options.bodies),
+      frozen_(options.bodies),
       slow_(options.bodies, options.contacts),
       shadow_(options.bodies),
       lockstep_(options.lockstep),

@@ -19,6 +19,7 @@
 #include "core/world.h"
 #include "server/metrics/counter.h"
 #include "server/metrics/histogram.h"
+#include "server/realtime/frozen_watch.h"
 #include "server/realtime/link.h"
 #include "server/realtime/pace.h"
 #include "server/realtime/pending_commands.h"
@@ -199,6 +200,7 @@ class TickLoop {
   std::uint64_t channel_tick_ = 0;  // ticks, and beats while paused
   std::uint64_t still_beats_ = 0;   // while paused, since the last tick
   StepReport report_;
+  FrozenWatch frozen_;
   ToolDesk tools_;
   SlowTicker slow_;
   ShadowTicker shadow_;
@@ -207,7 +209,7 @@ class TickLoop {
 
   Grid grid_;
   RealTimeFactor factor_;
-  bool paused_ = false, lockstep_ = false, advanced_ = false, any_frozen_ = false, fault_ = false, regrid_ = true;
+  bool paused_ = false, lockstep_ = false, advanced_ = false, fault_ = false, regrid_ = true;
   std::uint64_t steps_left_ = 0;
   Command step_command_;  // answered when steps_left_ reaches 0
   std::uint64_t beat_ = 0, missed_ = 0, last_work_ns_ = 0, step_start_ns_ = 0, step_ns_ = 0, commands_dropped_seen_ = 0,
