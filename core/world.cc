@@ -80,12 +80,6 @@ bool finite(const double* x, std::size_t n) noexcept {
   for (std::size_t i = 0; i < n; ++i) sum += x[i] * 0.0;
   return sum == 0.0;
 }
-// Pose and velocity of a body.
-bool finite_body(const double* q, const double* v) noexcept {
-  double sum = 0;
-  for (int i = 0; i < 6; ++i) sum += q[i] * 0.0 + v[i] * 0.0;
-  return sum + q[6] * 0.0 == 0.0;
-}
 
 }  // namespace
 
@@ -115,10 +109,12 @@ World::World(std::shared_ptr<const Model> model, const Limits& limits, std::uint
   drives_.resize(model_->joint_v0.size());
   set_drives_.resize(model_->joint_v0.size());
   joint_efforts_.resize(model_->joint_v0.size());
+  joint_stops_.resize(model_->joint_v0.size());
   external_efforts_.resize(model_->joint_v0.size());
   if (!model_->robots.empty()) contact_wrenches_.resize(n);
   external_wrenches_.resize(n);
-  last_joint_q_.resize(model_->joint_q0.size());
+  last_q_.resize(7 * n), last_joint_q_.resize(model_->joint_q0.size());
+  froze_.resize(n);
   for (const Robot& robot : model_->robots) TACTUS_ASSERT(robot.v_count <= std::min(limits.robot_dofs, kMostDofs));
   for (const Robot& robot : model_->robots)
     half_response_.resize(std::max<std::size_t>(half_response_.size(), 6 * robot.v_count));
@@ -169,6 +165,7 @@ class World::Finder final : public ContactFinder {
     const WitnessCounts before = found_.witnesses;
     found_ = {};
     found_.witnesses = before;  // every look asks them
+    world_.guard(world_.guarded_);
     world_.look(found_);
     world_.arena_.rewind(mark);
   }
@@ -192,19 +189,21 @@ void World::look(StepReport& found) noexcept {
 StepReport World::step() noexcept {
   arena_.reset();
   StepReport found;
+  begin_guard();
+  bound_applied(guarded_);
   look(found);
   if (continuous_) continuous_->begin(kinematics_);
   // Models set the forces of the points that they use; the others carry nothing, whatever was there last tick.
   std::fill_n(contact_forces_.begin(), contacts_.point_count, SpatialForce{});
   std::fill(contact_wrenches_.begin(), contact_wrenches_.end(), SpatialForce{});
   std::fill(joint_efforts_.begin(), joint_efforts_.end(), 0.0);
-  std::copy(state_.joint_q.begin(), state_.joint_q.end(), last_joint_q_.begin());
+  std::fill(joint_stops_.begin(), joint_stops_.end(), 0.0);
   drive_robots();
   Finder finder(*this, found);
   const Tick tick{*model_,        parameters_,           limits_,         h(),
                   contacts_,      kinematics_,           applied_.data(), contact_forces_.data(),
                   drives_.data(), joint_efforts_.data(), arena_,          contact_wrenches_.data(),
-                  &finder};
+                  &finder,        joint_stops_.data()};
   StepReport report = contact_model_->advance(tick, state_);
   report.contacts = found.contacts;
   report.manifolds = contacts_.manifold_count;
@@ -213,12 +212,16 @@ StepReport World::step() noexcept {
   report.depth_max = found.depth_max;
   report.witnesses = found.witnesses;
   if (continuous_) {
+    guard(guarded_);
     const ContinuousStops stops = continuous_->stop(*model_, parameters_, h(), state_);
     report.continuous_stops = stops.bodies;
     report.continuous_unknown = stops.unknown;
   }
   if (contact_model_->features() != nullptr) publish_features();
-  finish(report);
+  finish(guarded_);
+  report.bodies_frozen = guarded_.bodies_frozen, report.frozen_body = guarded_.frozen_body;
+  report.speeds_bounded = guarded_.speeds_bounded, report.bounded_body = guarded_.bounded_body;
+  if (report.bodies_frozen > 0) forget_what_froze();
   measure(contacts_);
   std::fill(applied_.begin(), applied_.end(), SpatialForce{});
   return report;
@@ -434,45 +437,8 @@ void World::take_points(const ContactBuffer& buffer, Manifold& m, StepReport& re
   for (std::uint32_t k = 0; k < count; ++k) report.contacts += out[k].depth > 0 ? 1 : 0;
 }
 
-// A robot is frozen as a whole: its joints go back to where they were before this tick.
-void World::freeze_robots(StepReport& report) noexcept {
-  for (const Robot& robot : model_->robots) {
-    double *q = state_.joint_q.data() + robot.first_q, *v = state_.joint_v.data() + robot.first_v;
-    bool good = finite(q, robot.q_count) && finite(v, robot.v_count);
-    for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
-      const std::size_t b = model_->joints[robot.first_joint + i].child;
-      good = good && finite_body(state_.q.data() + 7 * b, state_.v.data() + 6 * b);
-    }
-    if (good) continue;
-    std::copy_n(last_joint_q_.begin() + robot.first_q, robot.q_count, q);
-    std::fill_n(v, robot.v_count, 0.0);
-    for (std::uint32_t i = 0; i < robot.joint_count; ++i) {
-      const BodyIndex b = model_->joints[robot.first_joint + i].child;
-      const Frame& start = kinematics_.bodies[b].X_WBcm;
-      state_.set_pose(b, start.p, Quat(start.R));
-      state_.set_velocity(b, Vec3::Zero(), Vec3::Zero());
-      state_.frozen[b] = 1;
-      report.frozen_body = b;
-      ++report.bodies_frozen;
-    }
-  }
-}
-
-// Time, and the one look for non-finite numbers at the end of a tick: such a body is frozen at its last good pose.
 void World::finish(StepReport& report) noexcept {
-  freeze_robots(report);
-  for (BodyIndex b = 0; b < state_.body_count(); ++b) {
-    const std::size_t i = b;
-    if (model_->bodies[b].mode == BodyMode::link) continue;
-    if (finite_body(state_.q.data() + 7 * i, state_.v.data() + 6 * i)) continue;
-    const Frame& start = kinematics_.bodies[b].X_WBcm;  // finite: this body passed here last tick, or was loaded
-    const Quat q_WB(start.R);
-    state_.set_pose(b, start.p, q_WB);
-    state_.set_velocity(b, Vec3::Zero(), Vec3::Zero());
-    state_.frozen[b] = 1;
-    ++report.bodies_frozen;
-    report.frozen_body = b;
-  }
+  guard(report);
   end_of_ticks(ticks_per_step_);
 }
 
@@ -481,8 +447,9 @@ void World::end_of_ticks(std::uint32_t ticks) noexcept {
   state_.time = static_cast<double>(state_.tick) * model_->step;
 }
 
-void World::extrapolate(bool moving) noexcept {
+StepReport World::extrapolate(bool moving) noexcept {
   const double h = model_->step;
+  begin_guard();
   prescribe_velocities(*model_, state_.time, h, state_);
   for (BodyIndex b = 0; b < state_.body_count(); ++b) {
     const BodyMode mode = model_->bodies[b].mode;
@@ -496,8 +463,11 @@ void World::extrapolate(bool moving) noexcept {
   }
   if (!model_->robots.empty()) update_links(*model_, kinematics_, state_);
   std::fill(applied_.begin(), applied_.end(), SpatialForce{});
+  guard(guarded_);
+  if (guarded_.bodies_frozen > 0) forget_what_froze();
   end_of_ticks(1);
   sensors_.measure_encoders(*model_, state_);
+  return guarded_;
 }
 
 void World::adopt(const State& state) noexcept {

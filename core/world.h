@@ -104,8 +104,8 @@ class World {
   StepReport step() noexcept;
   // One tick of the model without forces: bodies and joints move on with their velocities (moving: false, they stand),
   // kinematic bodies with their motion; what was applied is forgotten. Between the steps of another World that solves
-  // for this one.
-  void extrapolate(bool moving = true) noexcept;
+  // for this one. The report tells what was frozen.
+  StepReport extrapolate(bool moving = true) noexcept;
   // Takes over a state of another World of this model and these limits; what was applied stays. Whatever its contact
   // model is: set_model() before the next step(), unless it is this World's.
   void adopt(const State& state) noexcept;
@@ -183,7 +183,9 @@ class World {
   // Bytes that a snapshot needs when serialised, and the two directions. A serialised state belongs to one scene and
   // one build.
   [[nodiscard]] std::vector<std::uint8_t> serialise(const State& state) const;
-  [[nodiscard]] bool deserialise(std::span<const std::uint8_t> bytes, State& out) const;
+  // False: cut, of another scene or build, or a state that no step could go on from; out may then hold anything that
+  // fits. why: what is wrong, as an end of a sentence.
+  [[nodiscard]] bool deserialise(std::span<const std::uint8_t> bytes, State& out, const char** why = nullptr) const;
 
  private:
   class Finder;
@@ -201,7 +203,13 @@ class World {
   void add_features(std::uint32_t pair, FeaturePairs& features, StepReport& report) noexcept;
   void publish_features() noexcept;
   void take_points(const ContactBuffer& buffer, Manifold& m, StepReport& report) noexcept;
-  void freeze_robots(StepReport& report) noexcept;
+  void begin_guard() noexcept;
+  void freeze(BodyIndex b, StepReport& report) noexcept;
+  void freeze_robot(const Robot& robot, StepReport& report) noexcept;
+  void guard_robots(StepReport& report) noexcept;
+  void guard(StepReport& report) noexcept;
+  void bound_applied(StepReport& report) noexcept;
+  void forget_what_froze() noexcept;
   void finish(StepReport& report) noexcept;
   void drive_robots() noexcept;
   void measure(const ContactSet& contacts) noexcept;
@@ -222,7 +230,10 @@ class World {
   RobotDrives robot_drives_;
   RobotSensors sensors_;
   std::vector<DofDrive> drives_, set_drives_;
-  std::vector<double> joint_efforts_, external_efforts_, last_joint_q_;
+  std::vector<double> joint_efforts_, joint_stops_, external_efforts_;
+  std::vector<double> last_q_, last_joint_q_;   // at the start of the step, all good
+  StepReport guarded_;                          // frozen and bounded in this step, so far
+  std::vector<std::uint8_t> froze_;             // of each body: in this step
   std::vector<SpatialForce> contact_wrenches_;  // of links; empty without robots
   std::vector<SpatialForce> external_wrenches_;
   std::vector<double> half_response_;  // of mobility()

@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/dynamics/state_bounds.h"
 #include "core/dynamics/state_bytes.h"
 #include "core/math/cone_problem.h"
 #include "core/world.h"
@@ -238,8 +239,12 @@ std::vector<std::pair<std::string, std::string>> World::list_parameters(const Pa
 std::vector<std::uint8_t> World::serialise(const State& state) const {
   return to_bytes(state);
 }
-bool World::deserialise(std::span<const std::uint8_t> bytes, State& out) const {
-  return from_bytes(bytes, out);
+bool World::deserialise(std::span<const std::uint8_t> bytes, State& out, const char** why) const {
+  const char* fault = from_bytes(bytes, out) ? fault_in(*model_, std::max(1u, limits_.patches_per_pair), out)
+                                             : "the bytes are not a state of this scene by this build";
+  if (fault == nullptr && !fits(out)) fault = "its drives remember what they cannot";
+  if (why != nullptr) *why = fault;
+  return fault == nullptr;
 }
 
 }  // namespace tactus

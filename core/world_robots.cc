@@ -28,17 +28,19 @@ void World::measure_at_rest() noexcept {
   compute_kinematics(*model_, state_, kinematics_);  // without impulses
   std::fill(contact_wrenches_.begin(), contact_wrenches_.end(), SpatialForce{});
   std::fill(joint_efforts_.begin(), joint_efforts_.end(), 0.0);
+  std::fill(joint_stops_.begin(), joint_stops_.end(), 0.0);
   sensors_.begin(state_);
   measure(ContactSet{});
 }
 
-// J^T F of the links at the end of the tick, F moved there from the mass centres of its start.
+// What ends of joints gave, and J^T F of the links at the end of the tick, F moved there from the mass centres of its start.
 void World::find_external_efforts(const TickForces& forces) noexcept {
   std::fill(external_efforts_.begin(), external_efforts_.end(), 0.0);
   std::fill(external_wrenches_.begin(), external_wrenches_.end(), SpatialForce{});
   for (const auto& tree : kinematics_.robots) {
     if (robot_frozen(*model_, state_, tree->robot())) continue;
     double* out = external_efforts_.data() + tree->robot().first_v;
+    std::copy_n(joint_stops_.begin() + tree->robot().first_v, tree->robot().v_count, out);
     for (std::uint32_t i = 0; i < tree->link_count(); ++i) {
       const BodyIndex b = tree->body(i);
       SpatialForce F;

@@ -59,6 +59,8 @@ struct StepReport {
   std::uint32_t robot_contacts_dropped = 0;  // over Limits::robot_contacts
   std::uint32_t bodies_frozen = 0;           // this tick
   BodyIndex frozen_body = kNoBody;           // one of them
+  std::uint32_t speeds_bounded = 0;          // bodies, and robots, that were pushed beyond kMostSpeed, kMostTurn
+  BodyIndex bounded_body = kNoBody;          // one of them; of a robot its first link
   double depth_max = 0;                      // [m]
   WitnessCounts witnesses;                   // of this step's narrow phase; their sums are State::witnesses
   std::uint32_t continuous_stops = 0;        // continuous bodies that were put back to a touch (continuous_motion.h)
@@ -94,6 +96,11 @@ struct Tick {
   // null: nobody asks.
   SpatialForce* contact_wrench = nullptr;
   ContactFinder* finder = nullptr;  // null: contacts are those of the start, and stay
+  double* joint_stop = nullptr;     // per entry of State::joint_v, zeroed before: mean of what ends of joints gave
+
+  [[nodiscard]] double* stops_of(DofIndex first) const noexcept {
+    return joint_stop == nullptr ? nullptr : joint_stop + first;
+  }
 };
 
 class ContactModel {

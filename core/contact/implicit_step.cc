@@ -463,7 +463,9 @@ void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t
     s.mean[b].v /= substeps, s.mean[b].w /= substeps;
   }
   semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time, tick.h, F, s.mean, state);
-  for_robots(s, [&](RobotSweep& robot) { end_sweep(robot, substeps, state, tick.joint_effort + robot.first_v); });
+  for_robots(s, [&](RobotSweep& robot) {
+    end_sweep(robot, substeps, state, tick.joint_effort + robot.first_v, tick.stops_of(robot.first_v));
+  });
   update_links(tick.model, tick.kinematics, state);
 }
 

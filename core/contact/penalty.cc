@@ -298,7 +298,7 @@ class PenaltyForceLaw final : public ForceLaw {
 void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s, StepReport& report) const noexcept {
   if (tick.model.integrator == Integrator::rk4) {
     PenaltyForceLaw law(StageKind::trial, tick.h, tick, state, s.contacts, s.count);
-    const RobotInputs robots{tick.kinematics, tick.drives, tick.joint_effort};
+    const RobotInputs robots{tick.kinematics, tick.drives, tick.joint_effort, tick.joint_stop};
     rk4(tick.model, tick.parameters, tick.h, law, tick.arena, state, tick.model.robots.empty() ? nullptr : &robots);
     return;
   }
@@ -310,7 +310,7 @@ void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s, StepRep
     law.evaluate(state.q.data(), state.v.data(), F);
     semi_implicit_euler(tick.model, tick.parameters, tick.kinematics, state.time + k * h, h, F, state);
     report.solver_failures += step_robots(tick.model, tick.kinematics, tick.parameters, tick.drives, F, h, 1.0 / n,
-                                          tick.arena, state, tick.joint_effort);
+                                          tick.arena, state, tick.joint_effort, tick.joint_stop);
   }
 }
 

@@ -171,7 +171,7 @@ void TimeStepper::move_robots(const Tick& tick, RobotSweep* sweeps, State& state
     RobotSweep& s = sweeps[block.robot];
     for (std::uint32_t d = 0; d < s.n; ++d) s.u[d] = s.u_free[d] + u_[block.start + d];
     end_substep(s);
-    end_sweep(s, 1, state, tick.joint_effort + s.first_v);
+    end_sweep(s, 1, state, tick.joint_effort + s.first_v, tick.stops_of(s.first_v));
   }
 }
 

@@ -191,7 +191,8 @@ void rk4(const Model& model, const Parameters& parameters, double h, ForceLaw& l
     s.rates(state);
     if (robots != nullptr) {
       robot_rates(model, state, robots->kinematics, parameters, robots->drives, s.F, h, joint_q.x, joint_v.x, arena,
-                  joint_q.rate, joint_v.rate, stage == 0 ? robots->effort : nullptr);
+                  joint_q.rate, joint_v.rate, stage == 0 ? robots->effort : nullptr,
+                  stage == 0 ? robots->stop : nullptr);
       joint_q.advance(kWeight[stage], kNext[stage] * h);
       joint_v.advance(kWeight[stage], kNext[stage] * h);
       normalise_joints(model, joint_q.x);

@@ -41,6 +41,7 @@ struct RobotInputs {
   const Kinematics& kinematics;
   const DofDrive* drives;  // per entry of State::joint_v
   double* effort;          // the same: what drives gave in the first stage
+  double* stop;            // the same: what the ends of joints gave there; null: nobody asks
 };
 
 // Classical fourth-order Runge-Kutta on (p, q, v, w) and the joints' coordinates with four force evaluations; scratch

@@ -17,7 +17,7 @@ void resize(const Model& model, Kinematics& out) {
 }
 
 bool robot_frozen(const Model& model, const State& state, const Robot& robot) noexcept {
-  return state.frozen[model.joints[robot.first_joint].child] != 0;
+  return robot.joint_count > 0 && state.frozen[model.joints[robot.first_joint].child] != 0;
 }
 
 void update_links(const Model& model, const Kinematics& kinematics, State& state) noexcept {

@@ -20,8 +20,8 @@ double end_force(const Joint& joint, double q, double v, double mass, double h) 
 }
 
 // Damping, Coulomb friction (a velocity that one step could stop is stopped, not turned round) and ends.
-void add_joint_forces(const Model& model, const Tree& tree, double h, const double* q, const double* v,
-                      double* tau) noexcept {
+void add_joint_forces(const Model& model, const Tree& tree, double h, const double* q, const double* v, double* tau,
+                      double* stop_effort) noexcept {
   const Robot& robot = tree.robot();
   const double *damping = tree.joint_damping(), *friction = tree.joint_friction();
   for (DofIndex d = 0; d < robot.v_count; ++d) {
@@ -35,7 +35,9 @@ void add_joint_forces(const Model& model, const Tree& tree, double h, const doub
     const bool mimic = joint.mimic != kNone;
     const double ratio = mimic ? joint.multiplier : 1.0, master = q[joint.first_q - robot.first_q];
     const double own = mimic ? ratio * master + joint.offset : master;
-    tau[d] += ratio * end_force(joint, own, ratio * v[d], tree.mass(d, d), h);
+    const double force = ratio * end_force(joint, own, ratio * v[d], tree.mass(d, d), h);
+    tau[d] += force;
+    if (stop_effort != nullptr) stop_effort[d] += force;
   }
 }
 
@@ -85,7 +87,7 @@ void position_rates(const Model& model, const Robot& robot, const double* q, con
 
 std::uint32_t step_robots(const Model& model, const Kinematics& kinematics, const Parameters& parameters,
                           const DofDrive* drives, const SpatialForce* F_Bcm_W, double h, double share, Arena& arena,
-                          State& state, double* effort) noexcept {
+                          State& state, double* effort, double* stop_effort) noexcept {
   const StopLaw stop{parameters.gains.alpha, parameters.gains.beta, parameters.overlap_relax_speed};
   std::uint32_t failed = 0;
   for (const auto& each : kinematics.robots) {
@@ -102,8 +104,12 @@ std::uint32_t step_robots(const Model& model, const Kinematics& kinematics, cons
       for (int i = 0; i < kRowSweeps; ++i) visit_rows(sweep);
       end_substep(sweep);
       auto* given = arena.take<double>(robot.v_count);
-      end_sweep(sweep, 1, state, given);
-      for (DofIndex d = 0; d < robot.v_count; ++d) effort[robot.first_v + d] += share * given[d];
+      auto* stopped = arena.take<double>(robot.v_count);
+      end_sweep(sweep, 1, state, given, stopped);
+      for (DofIndex d = 0; d < robot.v_count; ++d) {
+        effort[robot.first_v + d] += share * given[d];
+        if (stop_effort != nullptr) stop_effort[robot.first_v + d] += share * stopped[d];
+      }
     } else {
       ++failed;
     }
@@ -115,7 +121,7 @@ std::uint32_t step_robots(const Model& model, const Kinematics& kinematics, cons
 
 void robot_rates(const Model& model, const State& state, const Kinematics& kinematics, const Parameters& parameters,
                  const DofDrive* drives, const SpatialForce* F_Bcm_W, double h, const double* q, const double* v,
-                 Arena& arena, double* q_dot, double* v_dot, double* effort) noexcept {
+                 Arena& arena, double* q_dot, double* v_dot, double* effort, double* stop) noexcept {
   for (const auto& each : kinematics.robots) {
     Tree& tree = *each;
     const Robot& robot = tree.robot();
@@ -129,7 +135,7 @@ void robot_rates(const Model& model, const State& state, const Kinematics& kinem
     tree.mass_matrix();
     tree.inverse_dynamics(parameters.gravity_W, nullptr, F_Bcm_W, tau);
     for (DofIndex d = 0; d < robot.v_count; ++d) tau[d] = -tau[d];
-    add_joint_forces(model, tree, h, q_own, v_own, tau);
+    add_joint_forces(model, tree, h, q_own, v_own, tau, stop ? stop + robot.first_v : nullptr);
     add_drives(model, robot, drives + robot.first_v, q_own, v_own, tau, effort ? effort + robot.first_v : nullptr);
     if (tree.factor(nullptr)) {
       tree.solve(tau);

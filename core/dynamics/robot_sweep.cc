@@ -183,7 +183,7 @@ double drive_impulse(const RobotSweep& s, const JointRow& row, double v_free) no
 std::size_t sweep_bytes(const Model& model, const Robot& robot) noexcept {
   (void)model;
   const std::size_t n = robot.v_count, rows = 2 * n + 2 * robot.joint_count;
-  return n * (11 * sizeof(double) + sizeof(DofDrive) + sizeof(FeltDof)) +
+  return n * (12 * sizeof(double) + sizeof(DofDrive) + sizeof(FeltDof)) +
          rows * (sizeof(JointRow) + n * sizeof(double)) + n * n * sizeof(double) + 256;
 }
 
@@ -192,7 +192,7 @@ bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3&
                  std::uint32_t substeps) noexcept {
   const Robot& robot = tree.robot();
   const std::uint32_t n = robot.v_count;
-  auto* numbers = arena.take<double>(11 * static_cast<std::size_t>(n));
+  auto* numbers = arena.take<double>(12 * static_cast<std::size_t>(n));
   const auto next = [&numbers, n] { return std::exchange(numbers, numbers + n); };
   RobotSweep& s = out;
   s.model = &model, s.tree = &tree;
@@ -202,6 +202,7 @@ bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3&
   s.v = next(), s.moved = next(), s.v_start = next();
   s.force = next(), s.work = next(), s.effort = next();
   s.constant = next(), s.u_sum = next();
+  s.stopped = next();
   s.damping = tree.joint_damping();
   s.drives = arena.take<DofDrive>(n), s.wanted = drives;
   s.rows = arena.take<JointRow>(2 * n + 2 * robot.joint_count), s.row_count = 0;
@@ -219,7 +220,7 @@ bool start_sweep(const Model& model, const State& state, Tree& tree, const Vec3&
   for (DofIndex d = 0; d < n; ++d) {
     s.v[d] = s.v_start[d] = state.joint_v[robot.first_v + d];
     s.drives[d] = drives[d];
-    s.moved[d] = s.effort[d] = 0;
+    s.moved[d] = s.effort[d] = s.stopped[d] = 0;
   }
   tree.inverse_dynamics(gravity_W, nullptr, F_Bcm_W, s.force);  // bias - J^T F
   for (DofIndex d = 0; d < n; ++d) s.force[d] = -s.force[d];
@@ -356,12 +357,13 @@ void end_substep(RobotSweep& s) noexcept {
     JointRow& row = s.rows[i];
     if (row.kind == JointRow::Kind::drive) s.effort[row.dof] += row.impulse / s.h;
     if (row.kind == JointRow::Kind::end) {
+      s.stopped[row.dof] += row.sign * row.impulse / s.h;
       row.depth -= s.h * row.sign * (s.few ? row_velocity(s, row) : s.v[row.dof]);
     }
   }
 }
 
-void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort) noexcept {
+void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort, double* stop) noexcept {
   // Forces are those of one step: positions go on with the velocity of its end, as if the tick had no substeps. With
   // the mean over the substeps a pendulum of 0.1 m gains three quarters of its energy in 10 s. Only the place of a
   // floating base, on which no force depends, moves like a free body: with the mean, nearer to a parabola.
@@ -370,7 +372,9 @@ void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effo
   for (DofIndex d = 0; d < s.n; ++d) {
     s.work[d] = s.moved[d] / tick + rest * (s.v[d] - s.v_start[d]);
     state.joint_v[s.first_v + d] = s.v[d];
-    effort[d] = s.effort[d] / substeps;
+    const double given = s.effort[d] / substeps, limit = s.wanted[d].limit;
+    effort[d] = std::clamp(given, -limit, limit);
+    if (stop != nullptr) stop[d] = s.stopped[d] / substeps + (given - effort[d]);
   }
   const Robot& robot = s.tree->robot();
   for (std::uint32_t i = 0; i < robot.joint_count; ++i) {

@@ -54,6 +54,7 @@ struct RobotSweep {
   const DofDrive* wanted;  // as given
   const double* q;         // positions of dofs at the start of the tick (0 where a dof has none)
   double* effort;          // sum over substeps of what drives gave
+  double* stopped;         // the same of what the ends of joints gave
   JointRow* rows;
   std::uint32_t row_count;
   // Where few dofs are felt their half responses take the place of L in the substeps: all other forces are constant in
@@ -80,7 +81,9 @@ void predict(RobotSweep& s) noexcept;
 void visit_rows(RobotSweep& s) noexcept;
 // Takes the velocities as final: positions of dofs move on.
 void end_substep(RobotSweep& s) noexcept;
-// Brings joint_q, joint_v and the links' entries of State to the end of the tick. effort: mean of each drive over it.
-void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort) noexcept;
+// Brings joint_q, joint_v and the links' entries of State to the end of the tick. effort: mean of each drive over it,
+// within its limit. stop (may be null): mean of what the ends of joints gave. Where an end stops a joint within the
+// step, a drive that damps acts beyond its limit against it; that part is none of its own, and counts with the end.
+void end_sweep(RobotSweep& s, std::uint32_t substeps, State& state, double* effort, double* stop) noexcept;
 
 }  // namespace tactus

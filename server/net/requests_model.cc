@@ -99,11 +99,8 @@ void set_shadow(const Exchange& x, const v1::SetShadow& request) {
   Hub& hub = x.hub();
   ShadowWish wish{std::nullopt, request.rate_hz() == 0 ? hub.options.shadow_rate_hz : request.rate_hz(),
                   request.rate_hz() != 0};
-  const double step = hub.scene.model().step;
-  if (!(wish.rate_hz > 0) || (wish.chosen && wish.rate_hz * step > 1 + 1e-9)) {
-    return x.error(v1::ERROR_BAD_VALUE,
-                   fmt::format("rate_hz: found {}, expected above 0 and at most {}", request.rate_hz(), 1 / step));
-  }
+  const std::string fault = wish.chosen ? rate_fault(wish.rate_hz, hub.scene.model().step) : std::string();
+  if (!fault.empty()) return x.error(v1::ERROR_BAD_VALUE, "rate_hz: " + fault);
   if (ContactModelKind kind{}; !request.model().empty()) {
     if (!parse_contact_model(request.model(), kind) || !World::has_model(kind)) {
       return x.error(v1::ERROR_BAD_VALUE,

@@ -1,4 +1,5 @@
 // Requests that change the world, and so pass through the tick.
+#include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 #include <asio/post.hpp>
 
@@ -234,8 +235,12 @@ void restore_snapshot(const Exchange& x, const v1::RestoreSnapshot& request) {
   std::string what = request.name();
   if (!request.state().empty()) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(request.state().data());
-    if (!hub.scene.world->deserialise({bytes, request.state().size()}, *state)) {
-      return x.error(v1::ERROR_BAD_VALUE, "the bytes are not a snapshot of this scene by this build");
+    const char* why = nullptr;
+    if (!hub.scene.world->deserialise({bytes, request.state().size()}, *state, &why)) {
+      return x.error(v1::ERROR_BAD_VALUE,
+                     fmt::format("the snapshot cannot be restored: {}; take one of this scene with "
+                                 "TakeSnapshot, and restore its bytes as they are",
+                                 why));
     }
     what = "bytes from " + hub.client_name(x.client());
   } else {

@@ -9,8 +9,8 @@
 namespace tactus {
 
 std::uint32_t ticks_per_step(double rate_hz, double step_s) noexcept {
-  if (rate_hz <= 0) return 1;
-  return static_cast<std::uint32_t>(std::max(1.0, std::round(1.0 / (rate_hz * step_s))));
+  if (!(rate_hz > 0)) return 1;
+  return static_cast<std::uint32_t>(std::max(1.0, std::round(1.0 / (std::max(rate_hz, kLeastRate) * step_s))));
 }
 
 std::uint32_t ticks_per_step(const ModelRates& rates, ContactModelKind kind, double step_s) noexcept {
@@ -18,11 +18,16 @@ std::uint32_t ticks_per_step(const ModelRates& rates, ContactModelKind kind, dou
 }
 
 void require_rate(const std::string& key, double rate_hz, double step_s) {
-  if (rate_hz * step_s <= 1 + 1e-9) return;
+  const std::string fault = rate_fault(rate_hz, step_s);
+  if (!fault.empty()) throw InputError(key + ": " + fault);
+}
+
+std::string rate_fault(double rate_hz, double step_s) {
+  const bool asks = rate_hz > 0;  // 0: every tick, where that is offered
+  if (rate_hz == 0 || (asks && rate_hz >= kLeastRate && rate_hz * step_s <= 1 + 1e-9)) return {};
   std::ostringstream text;
-  text << key << ": found " << rate_hz << ", expected above 0 and at most " << 1 / step_s
-       << ", the scene's ticks a second";
-  throw InputError(text.str());
+  text << "found " << rate_hz << ", expected " << kLeastRate << " to " << 1 / step_s << ", the scene's ticks a second";
+  return text.str();
 }
 
 std::string rounding_note(const std::string& key, double rate_hz, double step_s) {

@@ -19,13 +19,18 @@ struct ModelRates {
   [[nodiscard]] double of(ContactModelKind kind) const noexcept { return hz[static_cast<std::size_t>(kind)]; }
 };
 
+// A slower model would leave bodies without forces for too long, and keeps a command of every joint for each tick [Hz].
+inline constexpr double kLeastRate = 1;
+
 // Ticks that one step of a model at rate_hz takes, where the tick is step_s long: rounded to a whole number, at least
-// 1. 0 Hz: 1.
+// 1. 0 Hz: 1; below kLeastRate: as many as there.
 std::uint32_t ticks_per_step(double rate_hz, double step_s) noexcept;
 // The same for a model of the table.
 std::uint32_t ticks_per_step(const ModelRates& rates, ContactModelKind kind, double step_s) noexcept;
 
-// Throws InputError when a chosen rate is above the tick's: key, value, range.
+// What is wrong with a rate that was asked for: found, expected; empty: nothing. 0 is the tick's own.
+std::string rate_fault(double rate_hz, double step_s);
+// Throws InputError when there is something, with the key before it.
 void require_rate(const std::string& key, double rate_hz, double step_s);
 // What to tell the user when the rate had to be rounded to whole ticks; empty: it fits.
 std::string rounding_note(const std::string& key, double rate_hz, double step_s);

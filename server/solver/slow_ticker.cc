@@ -13,6 +13,13 @@ void add(SpatialForce& sum, const SpatialForce& F, double factor) noexcept {
   sum.torque += factor * F.torque;
 }
 
+// Bodies that were frozen between the solver's steps are told with them.
+void tell_frozen(const StepReport& moved, StepReport& report) noexcept {
+  if (moved.bodies_frozen == 0) return;
+  report.bodies_frozen += moved.bodies_frozen;
+  report.frozen_body = moved.frozen_body;
+}
+
 // A result that comes so late that time has moved on without it: it counts as of now. Kinematic bodies have gone on.
 void renumber(const World& world, State& state) noexcept {
   const State& now = world.state();
@@ -91,15 +98,16 @@ StepReport SlowTicker::step(World& world, Meet begin_when, Meet adopt_when, bool
   }
   for (BodyIndex b = 0; b < n; ++b) add(sum_[b], world.applied(b), 1);
   ticks_lost_ += begun_ ? 0 : 1;
-  world.extrapolate(begun_ && world.state().tick < due_ + solver_->ticks());
+  const StepReport moved = world.extrapolate(begun_ && world.state().tick < due_ + solver_->ticks());
   extrapolated_ = true;
   const bool due = !begun_ || world.state().tick >= due_;
   if (due && begun_ && adopt_when == Meet::wait) solver_->wait();
   const bool there = due && begun_ && adopt_when != Meet::hold && solver_->finished();
   became_late_ = due && !there && !late_;
   late_ = due && !there;
-  report_.bodies_frozen = report_.impacts = 0;  // those are told once
+  report_.bodies_frozen = report_.impacts = report_.speeds_bounded = 0;  // those are told once
   if (there) adopt(world, begin_next);
+  tell_frozen(moved, report_);
   if (late_ && begun_) count_lost(world);
   return report_;
 }
@@ -184,7 +192,7 @@ void SlowTicker::adopt(World& world, bool begin_next) noexcept {
   begun_ = false;
   if (begin_next) begin(result.state, world, true);
   if (!lost) {
-    for (std::uint64_t i = 0; i < late_ticks; ++i) world.extrapolate();
+    for (std::uint64_t i = 0; i < late_ticks; ++i) tell_frozen(world.extrapolate(), report_);
   }
   extrapolated_ = !lost && late_ticks > 0;
   adopted_ = true;

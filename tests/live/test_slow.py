@@ -345,7 +345,7 @@ def test_a_rate_above_the_tick_is_refused(make_server, tmp_path):
         config.write_text(f"[{key}]\n{text}\n")
         code, said = make_server("--config", config).run_to_end()
         assert code == 1
-        assert f"fast.toml:{1 + len(text.splitlines())}: {key}.rate_hz: found 1500, expected above 0 and at most 1000" in said
+        assert f"fast.toml:{1 + len(text.splitlines())}: {key}.rate_hz: found 1500, expected 1 to 1000" in said
     config.write_text('[shadow]\nmodel = "pgs"\n')
     code, said = make_server("--config", config).run_to_end()
     assert code == 1

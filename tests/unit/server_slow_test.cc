@@ -395,8 +395,14 @@ TEST_CASE("server_slow: rates become whole ticks; one above the tick's is refuse
         "model.lcp.rate_hz: 100 Hz is above the tick's rate; a step takes a tick (50 Hz)");
   CHECK_NOTHROW(require_rate("model.lcp.rate_hz", 1000, 1e-3));
   CHECK_THROWS_WITH_AS(require_rate("model.lcp.rate_hz", 1001, 1e-3),
-                       "model.lcp.rate_hz: found 1001, expected above 0 and at most 1000, the scene's ticks a second",
-                       InputError);
+                       "model.lcp.rate_hz: found 1001, expected 1 to 1000, the scene's ticks a second", InputError);
   CHECK_THROWS_AS(require_rate("model.st.rate_hz", std::nan(""), 1e-3), InputError);
   CHECK_THROWS_AS(require_rate("model.st.rate_hz", 1e300, 1e-3), InputError);
+  // No step takes more than a second, whatever a client asks for: memory goes with its ticks.
+  for (const double rate : {1e-300, 1e-4, 5e-324, 0.999}) {
+    CHECK_THROWS_AS(require_rate("shadow.rate_hz", rate, 1e-3), InputError);
+    CHECK(ticks_per_step(rate, 1e-3) == 1000);
+  }
+  CHECK(rate_fault(1, 1e-3).empty());
+  CHECK(rate_fault(-1, 1e-3) == "found -1, expected 1 to 1000, the scene's ticks a second");
 }

@@ -1,0 +1,180 @@
+// Absurd inputs: speeds are cut to what a step bears, what is impossible is frozen and named, and states that come from
+// outside are looked at before they are taken.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/dynamics/state_bounds.h"
+#include "core/scene/scene.h"
+#include "tests/support/models.h"
+#include "tests/support/robots.h"
+
+using namespace tactus;
+
+namespace {
+
+constexpr double kBox = 0.1, kFar = 50;
+
+// A box and one far off that nobody touches, each on the same floor.
+World two_boxes(const test::Stepping& stepping) {
+  test::Scene scene;
+  stepping.set(*scene.model);
+  scene.add_floor();
+  scene.add(make_box(Vec3::Constant(kBox)), 0.5, test::at(0, 0, kBox));
+  scene.add(make_box(Vec3::Constant(kBox)), 0.5, test::at(kFar, 0, kBox));
+  return scene.world();
+}
+
+bool is_good(const World& world) {
+  const State& state = world.state();
+  for (BodyIndex b = 0; b < state.body_count(); ++b) {
+    if (!bearable_body(state, b)) return false;
+    if (state.v_WBcm(b).norm() > 1.001 * kMostSpeed || state.w_WB(b).norm() > 1.001 * kMostTurn) return false;
+  }
+  return true;
+}
+
+// Its own snapshot, changed; why it is refused ("": it is not).
+std::string refusal(const World& world, const std::function<void(State&)>& change) {
+  State state = world.state(), back = world.initial();
+  change(state);
+  const char* why = nullptr;
+  return world.deserialise(world.serialise(state), back, &why) ? "" : why;
+}
+
+World arm() {
+  test::Scene scene;
+  test::add_robot(*scene.model, "arm");
+  const BodyIndex one = test::add_link(*scene.model, 1, 0.01 * Mat3::Identity(), Vec3(0.2, 0, 0));
+  test::add_joint(*scene.model, JointKind::spherical, kNone, one);
+  const BodyIndex two = test::add_link(*scene.model, 1, 0.01 * Mat3::Identity(), Vec3(0.2, 0, 0));
+  test::add_joint(*scene.model, JointKind::revolute, one, two, test::at(0.4, 0, 0));
+  return scene.world();
+}
+
+}  // namespace
+
+TEST_CASE("core_guard: a push beyond all bounds is cut and told, and a body far off keeps its bits") {
+  for (const test::Stepping& stepping : test::kAllSteppings) {
+    CAPTURE(stepping.name());
+    World pushed = two_boxes(stepping), calm = two_boxes(stepping);
+    std::uint32_t bounded = 0;
+    for (int i = 0; i < 60; ++i) {
+      if (i % 3 == 0) pushed.apply(1, {Vec3(0, 0, 1e6), Vec3(0, 0, 1e12)});
+      const StepReport report = pushed.step();
+      bounded += report.speeds_bounded;
+      if (report.speeds_bounded > 0) CHECK(report.bounded_body == 1);
+      calm.step();
+      REQUIRE(is_good(pushed));
+    }
+    CHECK(bounded > 0);
+    CHECK(pushed.state().p_WBcm(2) == calm.state().p_WBcm(2));
+    CHECK(pushed.state().v_WBcm(2) == calm.state().v_WBcm(2));
+    CHECK(pushed.state().frozen[2] == 0);
+  }
+}
+
+TEST_CASE("core_guard: forces whose sum is no number, and a speed that is none, freeze at the last good pose by name") {
+  for (const test::Stepping& stepping : test::kAllSteppings) {
+    CAPTURE(stepping.name());
+    World world = two_boxes(stepping);
+    world.step();
+    const Vec3 before = world.state().p_WBcm(1);
+    world.set_body(1, body_pose(world.model(), world.state(), 1), {Vec3::Zero(), Vec3(std::nan(""), 0, 0)});
+    const StepReport report = world.step();
+    CHECK(report.bodies_frozen >= 1);
+    CHECK(report.frozen_body != kNoBody);
+    CHECK(world.state().frozen[1] == 1);
+    CHECK(world.state().p_WBcm(1) == before);
+    CHECK(world.state().frozen[2] == 0);
+    for (int i = 0; i < 10; ++i) {
+      world.apply(2, {Vec3::Constant(1e308), Vec3::Zero()});
+      world.apply(2, {Vec3::Constant(1e308), Vec3::Zero()});
+      world.step();
+    }
+    CHECK(is_good(world));
+    CHECK(refusal(world, [](State&) {}).empty());  // what is left is a state to go on from
+  }
+}
+
+TEST_CASE("core_guard: what goes too far off stands there, and a body between the slow steps too") {
+  World world = two_boxes({ContactModelKind::penalty});
+  world.set_body(1, test::at(0, 0, 0.9999999 * kMostPlace), {Vec3::Zero(), Vec3(0, 0, kMostSpeed)});
+  std::uint32_t frozen = 0;
+  for (int i = 0; i < 20; ++i) frozen += world.extrapolate().bodies_frozen;
+  CHECK(frozen == 1);
+  CHECK(world.state().p_WBcm(1).norm() <= kMostPlace);
+  CHECK(world.state().v_WBcm(1).isZero(0));
+}
+
+TEST_CASE("core_guard: a state from outside is refused by what is wrong with it") {
+  World world = two_boxes({ContactModelKind::st});
+  test::run(world, 3);
+  CHECK(refusal(world, [](State&) {}).empty());
+  CHECK(refusal(world, [](State& s) { s.v[6] = 9.9e3; }).empty());
+  CHECK(refusal(world, [](State& s) { s.v[6] = 1.01e4; }).find("faster") != std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.v[9] = -1e30; }).find("faster") != std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.q[7] = 1.1e9; }).find("place") != std::string::npos);
+  CHECK_FALSE(refusal(world, [](State& s) { s.q[10] = 2; }).empty());
+  CHECK_FALSE(refusal(world, [](State& s) { s.v[6] = std::nan(""); }).empty());
+  CHECK(refusal(world, [](State& s) { s.frozen[1] = 2; }).find("frozen") != std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.tick = ~std::uint64_t{0}; }).find("tick") != std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.time = 1e6; }).find("time") != std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.pairs[s.pairs.size() - 1].key.shape_b = 77; }).find("shapes") !=
+        std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.pairs[s.pairs.size() - 1].key.patch = ~0u; }).find("shapes") !=
+        std::string::npos);
+  CHECK_FALSE(refusal(world, [](State& s) { s.pairs[0].witness.point_a.x() = std::nan(""); }).empty());
+}
+
+TEST_CASE("core_guard: a robot's state is looked at joint by joint, and it is frozen as a whole") {
+  World world = arm();
+  CHECK(refusal(world, [](State&) {}).empty());
+  CHECK(refusal(world, [](State& s) { s.joint_q[0] = 0.5; }).find("joint") != std::string::npos);  // its quaternion
+  CHECK(refusal(world, [](State& s) { s.joint_q[4] = 2e9; }).find("joint") != std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.joint_v[3] = 2e4; }).find("faster") != std::string::npos);
+  CHECK(refusal(world, [](State& s) { s.frozen[1] = 1; }).find("in part") != std::string::npos);
+  State state = world.state();
+  state.joint_v[3] = 5e3;
+  REQUIRE(world.restore(state));
+  world.apply(0, {Vec3::Constant(std::nan("")), Vec3::Zero()});  // not taken
+  CHECK(world.step().bodies_frozen == 0);
+}
+
+TEST_CASE("core_guard: the egg that a push of 1 N m turns keeps a finite state under the exact stepper") {
+  SceneOptions options;
+  const std::shared_ptr<const Model> model =
+      load_scene(std::string(TACTUS_SOURCE_DIR) + "/config/scenes/egg.toml", options);
+  BodyIndex egg = 0;
+  while (model->bodies[egg].name != "egg_on_ice") ++egg;
+  World world(model, options.limits);
+  for (int i = 0; i < 400; ++i) {
+    world.apply(egg, {Vec3::Zero(), Vec3(1, 0, 0)});
+    world.step();
+    REQUIRE(is_good(world));
+  }
+}
+
+TEST_CASE("core_guard: a robot without joints is a robot like others") {
+  for (const test::Stepping& stepping : test::kAllSteppings) {
+    CAPTURE(stepping.name());
+    test::Scene scene;
+    stepping.set(*scene.model);
+    scene.add_floor();
+    test::add_robot(*scene.model, "stone");
+    scene.add(make_box(Vec3::Constant(kBox)), 0.5, test::at(0, 0, kBox));
+    World world = scene.world();
+    test::run(world, 20);
+    CHECK(is_good(world));
+    CHECK(world.driven_joints(0).empty());
+    CHECK_FALSE(world.robot_fault(0));
+    world.recover_robot(0);
+    CHECK(world.command_robot(0, DriveKind::torque, {}, 1) == JointVerdict::no_joint);
+    State back = world.initial();
+    REQUIRE(world.deserialise(world.serialise(world.state()), back));
+    CHECK(world.restore(back));
+  }
+}
