@@ -13,8 +13,8 @@
 #include <variant>
 
 #include "core/check.h"
+#include "proto/token_file.h"
 #include "server/limit_keys.h"
-#include "server/token_file.h"
 
 namespace tactus {
 namespace {
@@ -281,9 +281,13 @@ namespace {
 void finish_tokens(ServerConfig& c) {
   net::AccessOptions& access = c.net.access;
   const auto take = [&c](const std::string& key, const std::string& path) {
-    Token token = read_token_file(net::named(c.net.places, key), path);
-    for (std::string& warning : token.warnings) c.warnings.push_back(std::move(warning));
-    return std::move(token.text);
+    try {
+      wire::Token token = wire::read_token_file(net::named(c.net.places, key), path, wire::Reader::server);
+      for (std::string& warning : token.warnings) c.warnings.push_back(std::move(warning));
+      return std::move(token.text);
+    } catch (const wire::TokenFileError& error) {
+      throw InputError(error.what());
+    }
   };
   if (!c.token_file.empty()) c.net.token = take("network.token_file", c.token_file);
   if (access.observe_token_file.empty()) return;

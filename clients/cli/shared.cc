@@ -4,12 +4,13 @@
 #include <charconv>
 #include <cmath>
 #include <csignal>
-#include <fstream>
-#include <sstream>
+#include <cstdio>
+#include <mutex>
 #include <thread>
 
 #include "clients/cli/commands.h"
 #include "control.pb.h"
+#include "proto/token_file.h"
 
 namespace tactus::cli {
 namespace {
@@ -65,13 +66,16 @@ client::Options client_options(const Common& common, const std::string& name, bo
   }
   if (v6) options.host = common.host.substr(1, bracket - 1);
   if (common.token_file.empty()) return options;
-  std::ifstream file(common.token_file, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || text.str().empty())
-    throw client::Error(client::Error::Kind::usage,
-                        "--token-file " + common.token_file + ": cannot be read, or is empty");
-  options.token = text.str();
+  try {
+    wire::Token token = wire::read_token_file("--token-file", common.token_file, wire::Reader::client);
+    static std::once_flag warned;  // some commands connect more than once
+    std::call_once(warned, [&] {
+      for (const std::string& warning : token.warnings) std::fprintf(stderr, "tactus: %s\n", warning.c_str());
+    });
+    options.token = std::move(token.text);
+  } catch (const wire::TokenFileError& error) {
+    throw client::Error(client::Error::Kind::usage, error.what());
+  }
   return options;
 }
 

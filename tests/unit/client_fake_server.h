@@ -31,6 +31,9 @@ struct Faults {
   std::atomic<bool> drop_last_part{false};  // of every second tick
   std::atomic<bool> forged{false};          // also a datagram with a wrong mac, showing a body far away
   std::atomic<bool> deny_renewal{false};
+  std::atomic<int> load_ms{0};  // a scene takes so long to load
+  enum Full { nowhere, at_hello, at_authenticate };
+  std::atomic<Full> full{nowhere};  // whoever comes is turned away there, without a mac
 };
 
 class FakeServer {
@@ -39,7 +42,8 @@ class FakeServer {
       : acceptor_(io_, {asio::ip::address_v4::loopback(), port}),
         udp_(io_, {asio::ip::address_v4::loopback(), 0}),
         tcp_(io_),
-        timer_(io_) {
+        timer_(io_),
+        loading_(io_) {
     faults.token = token;
     faults.lie_about_proof = lie;
     wire::Nonce random;
@@ -161,6 +165,24 @@ class FakeServer {
     sealer_.emplace(key_);
     opener_.emplace(key_);
   }
+  void turn_away(const v1::Request& request) {
+    v1::Reply reply;
+    reply.set_id(request.id());
+    reply.mutable_error()->set_code(v1::ERROR_FULL);
+    reply.mutable_error()->set_text("all places are taken");
+    write(reply);
+    lost();
+  }
+  void load(const v1::Request& request) {
+    loading_.expires_after(std::chrono::milliseconds(faults.load_ms));
+    loading_.async_wait([this, id = request.id()](std::error_code error) {
+      if (error) return;
+      v1::Reply reply;
+      reply.set_id(id);
+      describe(*reply.mutable_scene());
+      write(reply);
+    });
+  }
   void authenticate(const v1::Request& request) {
     v1::Reply reply;
     reply.set_id(request.id());
@@ -191,8 +213,11 @@ class FakeServer {
     }
   }
   void answer(const v1::Request& request) {
+    if (request.has_hello() && faults.full == Faults::at_hello) return turn_away(request);
+    if (request.has_authenticate() && faults.full == Faults::at_authenticate) return turn_away(request);
     if (request.has_hello()) return hello(request);
     if (request.has_authenticate()) return authenticate(request);
+    if (request.has_load_scene()) return load(request);
     v1::Reply reply;
     reply.set_id(request.id());
     switch (request.body_case()) {
@@ -379,7 +404,7 @@ class FakeServer {
   asio::ip::tcp::acceptor acceptor_;
   asio::ip::udp::socket udp_;
   asio::ip::tcp::socket tcp_;
-  asio::steady_timer timer_;
+  asio::steady_timer timer_, loading_;
   asio::ip::udp::endpoint from_, peer_;
   client::ControlCodec codec_{'S'};
   std::optional<wire::Sealer> sealer_, opener_;

@@ -14,7 +14,7 @@ Client::Client(const Options& options) : impl_(std::make_unique<Impl>(options)) 
   if (d.up) return;
   const std::string reason =
       settled || !d.down_reason.empty() ? d.down_reason : "the server did not describe its scene in time";
-  throw Error(d.down_kind, reason);
+  throw Error(d.down_kind, reason, d.down_code);
 }
 
 Client::Client(const std::string& host, std::uint16_t control_port, const std::string& token)

@@ -1,6 +1,7 @@
 // The io thread's side of a Client: link up and down, streams, heartbeats, leases.
 #include "clients/cpp/src/client_impl.h"
 
+#include <algorithm>
 #include <future>
 
 namespace tactus::client {
@@ -8,7 +9,14 @@ namespace {
 
 constexpr auto kBeat = std::chrono::milliseconds(10);
 constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr auto kLoad = std::chrono::minutes(10);
 thread_local const void* running_impl = nullptr;  // whose io thread this is
+
+// A scene may take minutes to load, and the server answers when it is there. That it lives is seen by other means.
+std::chrono::milliseconds patience_for(const v1::Request& request, const Options& options) {
+  const bool builds = request.has_load_scene() || request.has_reset();
+  return builds ? std::max<std::chrono::milliseconds>(kLoad, options.request_timeout) : options.request_timeout;
+}
 
 }  // namespace
 
@@ -39,7 +47,7 @@ Client::Impl::Impl(Options options_in)
       session(
           io, options,
           {[this](const Handshake& handshake) { on_up(handshake); },
-           [this](Error::Kind kind, const std::string& reason, bool final) { on_down(kind, reason, final); },
+           [this](const Error& reason, bool final) { on_down(reason, final); },
            [this](const v1::Reply& reply) { on_reply(reply); }, [this](const v1::Event& event) { on_event(event); }}) {
   session.start();
   thread = std::thread([this] {
@@ -145,7 +153,8 @@ void Client::Impl::finish_up() {
   if (news && call->link) call->link(true, "");
 }
 
-void Client::Impl::on_down(Error::Kind kind, const std::string& reason, bool final) {
+void Client::Impl::on_down(const Error& error, bool final) {
+  const std::string reason = error.what();
   std::shared_ptr<Realtime> old;
   bool was_up = false;
   {
@@ -153,7 +162,8 @@ void Client::Impl::on_down(Error::Kind kind, const std::string& reason, bool fin
     was_up = up;
     up = false;
     final_down = final;
-    down_kind = kind;
+    down_kind = error.kind();
+    down_code = error.code();
     down_reason = reason;
     old = std::move(realtime);
     realtime = nullptr;
@@ -417,7 +427,8 @@ Outcome Client::Impl::ask(v1::Request request, std::chrono::milliseconds timeout
 }
 
 v1::Reply Client::Impl::request(v1::Request message) {
-  Outcome outcome = ask(std::move(message), options.request_timeout);
+  const std::chrono::milliseconds patience = patience_for(message, options);
+  Outcome outcome = ask(std::move(message), patience);
   if (!outcome.reply) throw Error(outcome.kind, outcome.text, outcome.code);
   return std::move(*outcome.reply);
 }

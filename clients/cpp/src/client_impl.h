@@ -35,7 +35,7 @@ struct Client::Impl {
 
   // --- io thread
   void on_up(const Handshake& handshake);
-  void on_down(Error::Kind kind, const std::string& reason, bool final);
+  void on_down(const Error& error, bool final);
   void on_reply(const v1::Reply& reply);
   void on_event(const v1::Event& event);
   void on_packet(const std::shared_ptr<Assembler>& assembler, const v1::StatePacket& packet, std::uint64_t sequence,
@@ -80,6 +80,7 @@ struct Client::Impl {
   std::condition_variable cv;  // any change of what follows
   bool up = false, final_down = false;
   Error::Kind down_kind = Error::Kind::connect;
+  int down_code = 0;  // ErrorCode, when the server refused
   std::string down_reason, disarm_reason, stream_problem, role;
   std::uint64_t connections = 0;
   std::shared_ptr<Realtime> realtime;

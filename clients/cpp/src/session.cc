@@ -23,6 +23,12 @@ std::string text_of(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// The server does not let this client in, and says why.
+Error refused(const v1::Error& error) {
+  const std::string why = error.code() == v1::ERROR_WRONG_KEY ? "wrong token: " : "the server refused: ";
+  return {Error::Kind::handshake, why + error.text(), error.code()};
+}
+
 std::string trimmed(std::string token) {
   while (!token.empty() && std::string(" \t\r\n\v\f").find(token.back()) != std::string::npos) token.pop_back();
   return token;
@@ -65,6 +71,7 @@ asio::awaitable<void> Session::run() {
   while (!stopping_) {
     Error::Kind kind = Error::Kind::connect;
     std::string reason;
+    int code = 0;
     close_reason_.clear();
     try {
       Handshake handshake;
@@ -82,6 +89,7 @@ asio::awaitable<void> Session::run() {
     } catch (const Error& error) {
       kind = error.kind();
       reason = error.what();
+      code = error.code();
     } catch (const std::exception& error) {
       if (kind == Error::Kind::connect)
         reason = "no connection to " + place(options_) + " (" + error.what() +
@@ -100,8 +108,9 @@ asio::awaitable<void> Session::run() {
     up_ = false;
     close(reason);
     fail_all(Error::Kind::link_lost, reason);
+    down_reason_ = reason;
     const bool final = stopping_ || !options_.reconnect || !ever_up;
-    handlers_.down(kind, reason, final);
+    handlers_.down({kind, reason, code}, final);
     if (final) co_return;
     backoff_.expires_after(pause);
     pause = std::min(pause * 2, std::chrono::milliseconds(1000));
@@ -148,7 +157,7 @@ asio::awaitable<void> Session::shake_hands(Handshake& out) {
   co_await write_now(std::move(request));
 
   const v1::Reply reply = co_await read_reply();
-  if (reply.has_error()) throw Error(Error::Kind::handshake, reply.error().text(), reply.error().code());
+  if (reply.has_error()) throw refused(reply.error());
   if (!reply.has_hello())
     throw Error(Error::Kind::handshake, "the server did not answer Hello: is this a Tactus server?");
   const v1::HelloReply& answer = reply.hello();
@@ -166,10 +175,12 @@ asio::awaitable<void> Session::shake_hands(Handshake& out) {
     co_await prove_token(mine, nonce_of(answer.nonce()), out);
     co_return;
   }
-  // A token was given to be checked: on a network, a server that does not ask for it may be anyone.
-  if (!options_.token.empty() && !socket_.remote_endpoint().address().is_loopback())
+  // A token was given to be checked: a server that does not ask for it may be anyone, on this machine too.
+  if (!options_.token.empty())
     throw Error(Error::Kind::handshake,
-                "the server did not ask for the token; start it with --token-file, or connect without a token");
+                place(options_) +
+                    " says that it needs no token, so it cannot show that it is the server you mean. Start tactusd "
+                    "with --token-file, or connect without a token");
   if (answer.key().size() != out.key.size()) throw Error(Error::Kind::handshake, "the server sent no session key");
   std::copy(answer.key().begin(), answer.key().end(), out.key.begin());
   codec_.set_key(out.key);
@@ -188,8 +199,7 @@ asio::awaitable<void> Session::prove_token(const wire::Nonce& mine, const wire::
   out.key = wire::derive_session_key(options_.token, mine, theirs);
   codec_.set_key(out.key);
   const v1::Reply reply = co_await read_reply();
-  if (reply.has_error())
-    throw Error(Error::Kind::handshake, "wrong token: " + reply.error().text(), reply.error().code());
+  if (reply.has_error()) throw refused(reply.error());
   const wire::Proof expected = wire::handshake_proof(options_.token, "server", mine, theirs);
   if (!reply.has_authenticate() || !wire::equal(bytes_of(reply.authenticate().proof()), expected))
     throw Error(Error::Kind::handshake,
@@ -218,7 +228,7 @@ asio::awaitable<v1::Reply> Session::read_reply() {
 }
 
 // The reply in a frame. A frame with a wrong mac ends the connection; if it is the server's unsealed refusal, its text
-// says why.
+// says why. Before both sides have a key any refusal may come so, afterwards only that of a frame of ours.
 v1::Reply Session::parse(std::span<const std::uint8_t> frame) {
   v1::Reply reply;
   const auto payload = codec_.decode(frame);
@@ -227,10 +237,11 @@ v1::Reply Session::parse(std::span<const std::uint8_t> frame) {
       throw Error(Error::Kind::link_lost, "the server sent a frame that does not decode");
     return reply;
   }
-  if (reply.ParseFromArray(frame.data(), static_cast<int>(frame.size())) && reply.has_error() &&
-      (reply.error().code() == v1::ERROR_WRONG_KEY || reply.error().code() == v1::ERROR_MALFORMED))
-    throw Error(up_ ? Error::Kind::link_lost : Error::Kind::handshake, "the server refused: " + reply.error().text(),
-                reply.error().code());
+  if (reply.ParseFromArray(frame.data(), static_cast<int>(frame.size())) && reply.has_error()) {
+    if (!up_) throw refused(reply.error());
+    if (reply.error().code() == v1::ERROR_WRONG_KEY || reply.error().code() == v1::ERROR_MALFORMED)
+      throw Error(Error::Kind::link_lost, "the server refused: " + reply.error().text(), reply.error().code());
+  }
   throw Error(up_ ? Error::Kind::link_lost : Error::Kind::handshake,
               "a frame came with a wrong mac: the connection was tampered with, or the tokens differ");
 }
@@ -275,7 +286,8 @@ void Session::fail_all(Error::Kind kind, const std::string& text) {
 
 void Session::request(v1::Request request, Done done) {
   if (!up_) {
-    done({std::nullopt, Error::Kind::link_lost, 0, "not connected"});
+    done(
+        {std::nullopt, Error::Kind::link_lost, 0, "not connected" + (down_reason_.empty() ? "" : ": " + down_reason_)});
     return;
   }
   if (next_id_ == 0) next_id_ = 2;

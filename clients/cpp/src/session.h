@@ -39,7 +39,7 @@ class Session {
   struct Handlers {
     std::function<void(const Handshake&)> up;
     // `final`: no further attempt will be made.
-    std::function<void(Error::Kind, const std::string& reason, bool final)> down;
+    std::function<void(const Error& reason, bool final)> down;
     std::function<void(const v1::Reply&)> reply;  // before the request's own handler
     std::function<void(const v1::Event&)> event;
   };
@@ -74,7 +74,7 @@ class Session {
   asio::steady_timer watchdog_, backoff_;
   ControlCodec codec_;
   bool stopping_ = false, up_ = false, timed_out_ = false;
-  std::string close_reason_;
+  std::string close_reason_, down_reason_;
   std::uint32_t next_id_ = 2;  // 1 is Hello
   std::unordered_map<std::uint32_t, Done> waiting_;
   using Outbox = std::deque<std::vector<std::uint8_t>>;

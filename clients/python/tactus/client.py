@@ -12,7 +12,7 @@ from typing import NamedTuple
 from . import wire
 from .connection import Connection
 from .control import ControlLoop, ControlReport, RobotLoop
-from .errors import NotArmed, TimedOut
+from .errors import LinkLost, NotArmed, TimedOut
 from .leases import Lease, channel_name, expand_channels, wrench_channel
 from .link import Link
 from .lockstep import Lockstep
@@ -21,10 +21,12 @@ from .robot import RobotCommand, fill_joints
 from .scene import LeaseEntry, Scene, Snapshot
 from .state import State, Verdict
 from .subscription import Subscription
+from .token_file import read_token_file
 
 DEFAULT_DEADLINE_S = 0.02
 UNJUDGED_KEPT = 64
 STOP_WAIT_S = 0.1
+LOAD_S = 600.0
 SURELY_OVER_S = 0.3  # beyond a command's deadline: time on the way, and the ramp to zero
 _FRAMES = {"world": WrenchFrame.WORLD, "body": WrenchFrame.BODY}
 _ZERO = (0.0, 0.0, 0.0)
@@ -74,7 +76,8 @@ def connect(host: str = "127.0.0.1", port: int = None, *, token: str = None, tok
             timeout_s: float = 5.0, reconnect: bool = True) -> "Client":  # fmt: skip
     """Connects to a Tactus server; `with tactus.connect() as c:` closes it again.
 
-    `host` may be "HOST" or "HOST:PORT" (control port, default 17800). A server that listens beyond loopback wants its token.
+    `host` may be "HOST" or "HOST:PORT" (control port, default 17800). A server that listens beyond loopback wants its token. Who gives one
+    is connected only to a server that proves to know it.
     """
     if port is None:
         host, port = split_address(host)
@@ -180,7 +183,7 @@ class Client:
         with self.connection.lock:
             if not self.connection.up:
                 raise NotArmed(f"cannot arm: {self.connection.down_text()}")
-            lost, self.connection.lost_leases = self.connection.lost_leases, []
+            lost = self.connection.lost_leases
         self.connection.leases.reacquire_explicit(lost)
         self.connection.armed = True
 
@@ -200,14 +203,16 @@ class Client:
         reply = self.connection.request("list_scenes").scene_list
         return {entry.name: entry.title for entry in reply.scenes}
 
-    def load(self, name: str, *, seed: int = 0, **parameters) -> Scene:
-        """Loads a scene, for example load("pile", n=200). Raises BadScene naming file, line and key; the running scene then stays."""
+    def load(self, name: str, *, seed: int = 0, timeout_s: float = LOAD_S, **parameters) -> Scene:
+        """Loads a scene, for example load("pile", n=200), and waits until it runs; a large one may take minutes, while the old one goes on.
+        Raises BadScene naming file, line and key; the running scene then stays. Raises LinkLost when the connection falls, TimedOut after
+        `timeout_s`: the scene may then still come."""
         values = [{"key": key, "value": str(value)} for key, value in parameters.items()]
-        return self._change_scene("load_scene", name=name, parameters=values, seed=seed)
+        return self._change_scene("load_scene", timeout_s, name=name, parameters=values, seed=seed)
 
     def reset(self) -> Scene:
         """Puts the scene back to its start."""
-        return self._change_scene("reset")
+        return self._change_scene("reset", LOAD_S)
 
     def refresh_scene(self) -> Scene:
         """Asks the server again, for example for present settings."""
@@ -430,7 +435,10 @@ class Client:
             return
         for body in live:
             self._pushed_until.pop(body, None)
-        self.connection.send_command(self._command_packet({b: Wrench() for b in live}, DEFAULT_DEADLINE_S, 0))
+        try:
+            self.connection.send_command(self._command_packet({b: Wrench() for b in live}, DEFAULT_DEADLINE_S, 0))
+        except (LinkLost, NotArmed):
+            return  # the connection fell meanwhile: the deadline ends the force
         self.connection.barrier(STOP_WAIT_S)
 
     def verdicts(self) -> list:
@@ -463,7 +471,7 @@ class Client:
         if not 0 < deadline_s <= wire.DEADLINE_CAP_S:
             raise ValueError(f"deadline_s must be above 0 and at most {wire.DEADLINE_CAP_S}, not {deadline_s}: push again before it ends")
         packet = CommandPacket(scene_epoch=self.scene_epoch, deadline_us=round(1e6 * deadline_s), expected_tick=expected_tick)
-        rows = [Wrench(*w) if not isinstance(w, Wrench) else w for w in wrenches.values()]
+        rows = [_wrench(body, w) for body, w in wrenches.items()]
         for body, row in zip(wrenches, rows):
             packet.body_id.append(self.scene[body].id)
             packet.wrench.extend(_vector(row.force, "force") + _vector(row.torque, "torque"))
@@ -478,9 +486,12 @@ class Client:
         p_BBcm = self.scene[body].description.p_BBcm_m
         return [p_BBcm.x, p_BBcm.y, p_BBcm.z]
 
-    def _change_scene(self, field, **values):
+    def _change_scene(self, field, timeout_s, **values):
         with self.connection.changing_scene():
-            reply = self._world_request(field, **values)
+            try:
+                reply = self._world_request(field, wait_s=timeout_s, **values)
+            except TimedOut as error:
+                raise TimedOut(f"{error}; it may still be at work: the scene then changes later, which the event SCENE_CHANGED tells") from error
             self.connection.adopt_own_scene(reply.scene)
         self._time_jumped()
         return self.scene
@@ -497,8 +508,19 @@ class Client:
             return self.connection.request(field, **values)
 
 
+def _wrench(body, given):
+    if isinstance(given, Wrench):
+        return given
+    if isinstance(given, tuple) and given and all(hasattr(part, "__len__") for part in given[:2]):
+        return Wrench(*given)
+    raise TypeError(f"the command for {body!r} must be a tactus.Wrench, for example Wrench(force=(1, 0, 0)), not {given!r}")
+
+
 def _vector(values, what):
-    vector = [float(v) for v in values]
+    try:
+        vector = [float(v) for v in values]
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be three finite numbers, not {values!r}") from None
     if len(vector) != 3 or not all(map(math.isfinite, vector)):
         raise ValueError(f"{what} must be three finite numbers, not {values!r}")
     return vector
@@ -515,7 +537,7 @@ def _token_bytes(token, token_file):
     if token is not None and token_file is not None:
         raise ValueError("give token= or token_file=, not both")
     if token_file is not None:
-        return pathlib.Path(token_file).read_bytes().rstrip()
+        return read_token_file(token_file)
     return token.encode().rstrip() if token else b""
 
 
@@ -525,6 +547,16 @@ def _default_name():
 
 
 _OPEN = weakref.WeakSet()
+
+
+def _after_fork():
+    for client in list(_OPEN):
+        client.connection.after_fork()
+    _OPEN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @atexit.register

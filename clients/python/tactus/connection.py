@@ -1,5 +1,6 @@
 """The part of a client that lives in its receive thread: replies, streams, reconnecting, renewing, heartbeats."""
 import collections
+import os
 import selectors
 import socket
 import threading
@@ -16,6 +17,7 @@ from .errors import (
     ProtocolError,
     TactusError,
     TimedOut,
+    UsedAfterFork,
     VersionMismatch,
     request_error,
 )
@@ -72,8 +74,14 @@ class Connection:
         self._refreshing = False
         self._untold = []  # SCENE_CHANGED until the new scene is known
         self._down_reason = ""
+        self._made_in = os.getpid()
+        self._forked = None  # in a child of the process that made this client: why nothing works here
         self.link = open_link()
-        self._prepare(self.link)
+        try:
+            self._prepare(self.link)
+        except BaseException:
+            self.link.close()
+            raise
         self._wake_in, self._wake_out = socket.socketpair()
         self.up = True
         self._thread = threading.Thread(target=self._run, name="tactus-receive", daemon=True)
@@ -84,13 +92,17 @@ class Connection:
     def request(self, field: str, **values):
         """Sends a request and waits for its reply; raises what the server's error says."""
         timeout_s = values.pop("wait_s", self._timeout_s)
-        pending = self._send(field, values, _Pending())
-        with self.lock:
-            self.changed.wait_for(lambda: pending.reply or pending.error, timeout_s)
+        pending = _Pending()
+        try:
+            self._send(field, values, pending)
+            with self.lock:
+                self.changed.wait_for(lambda: pending.reply or pending.error, timeout_s)
+        finally:
+            self._forget(pending)
         if pending.error:
             raise pending.error
         if pending.reply is None:
-            raise TimedOut(f"the server did not answer {field} within {timeout_s} s")
+            raise TimedOut(f"the server did not answer {field} within {timeout_s:g} s")
         if pending.reply.HasField("error"):
             raise request_error(pending.reply.error)
         return pending.reply
@@ -180,6 +192,8 @@ class Connection:
 
     def require_armed(self) -> None:
         """Raises NotArmed with the reason."""
+        if self._forked is not None:
+            raise self._forked
         if not self.armed:
             raise NotArmed(f"commands are held back since {self.disarm_reason}: look at scene and state, then call arm()")
 
@@ -187,11 +201,32 @@ class Connection:
         """Why the connection is down; empty when it is up."""
         if self.up:
             return ""
+        if self._forked is not None:
+            return str(self._forked)
         if self.closed:
             return "this client is closed" if not self._down_reason else f"the connection is lost for good: {self._down_reason}"
         return f"the connection is down ({self._down_reason}) and is being made anew"
 
+    def after_fork(self) -> None:
+        """In a forked child: lets go of everything, without a word to the server. Sockets and session are the parent's, the receive
+        thread is not here, and whoever held the lock at the fork cannot give it back."""
+        self._forked = UsedAfterFork(
+            f"this client was made in process {self._made_in}, and this is its child {os.getpid()}: "
+            "connect again after the fork (the parent's client goes on)"
+        )
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.closed, self.up, self.armed = True, False, False
+        self._pending = {}
+        self.leases.after_fork(str(self._forked))
+        for subscription in self.subscriptions:
+            subscription.end(self._forked)
+        for end in (self.link, self._wake_in, self._wake_out):
+            end.let_go() if end is self.link else end.close()
+
     def close(self) -> None:
+        if self._forked is not None:
+            return
         with self.lock:
             already, self.closed, self.up = self.closed, True, False
             self.changed.notify_all()
@@ -210,6 +245,10 @@ class Connection:
                     self._serve()
                 except (LinkLost, ProtocolError) as error:
                     self._lose(error)
+                    self._come_back()
+                except Exception as error:  # noqa: BLE001  a mistake of ours must not leave a client that waits for ever
+                    self._lose(ProtocolError(f"the client could not take in what came ({type(error).__name__}: {error})"))
+                    self._sleep(BACKOFF_LAST_S)
                     self._come_back()
         finally:
             self.link.close()
@@ -420,17 +459,14 @@ class Connection:
             except (AuthenticationError, VersionMismatch) as error:
                 self._lost_for_good(error)
                 return
-            except ConnectError as error:
-                self._down_reason = str(error)
-                self._sleep(backoff_s)
-                backoff_s = min(2 * backoff_s, BACKOFF_LAST_S)
+            except Exception as error:  # noqa: BLE001  no place, no answer, no descriptor left: all may pass
+                backoff_s = self._try_later(error, backoff_s)
                 continue
             try:
                 self._prepare(link)
-            except (TactusError, OSError) as error:
+            except Exception as error:  # noqa: BLE001
                 link.close()
-                self._down_reason = str(error)
-                self._sleep(backoff_s)
+                backoff_s = self._try_later(error, backoff_s)
                 continue
             with self.lock:
                 self.link = link
@@ -440,6 +476,16 @@ class Connection:
                 self._emit(Event("RECONNECTED", 0, link.build, self.scene.scene_epoch))
                 self._tell()
             return
+
+    def _try_later(self, error, backoff_s):
+        """Waits; returns how long to wait the next time. Says why once for each new reason."""
+        reason = str(error) or type(error).__name__
+        with self.lock:
+            if reason != self._down_reason:
+                self._down_reason = reason
+                self._emit(Event("RECONNECT_FAILED", 0, reason, self.scene.scene_epoch))
+        self._sleep(backoff_s)
+        return min(2 * backoff_s, BACKOFF_LAST_S)
 
     def _prepare(self, link):
         """Learns the scene and renews the subscriptions on a fresh link, before the receive thread serves it."""
@@ -480,10 +526,20 @@ class Connection:
             link = self._link_up()
             request = make_request(link.next_id(), field, values)
             self._pending[request.id] = pending
-        link.send_request(request)
-        return pending
+        try:
+            link.send_request(request)
+        except BaseException:
+            self._forget(pending)
+            raise
+
+    def _forget(self, pending):
+        """No reply is awaited any more; harmless when it has come."""
+        with self.lock:
+            self._pending = {number: entry for number, entry in self._pending.items() if entry is not pending}
 
     def _link_up(self):
+        if self._forked is not None:
+            raise self._forked
         if not self.up:
             raise LinkLost(self.down_text())
         return self.link

@@ -65,6 +65,8 @@ class ControlLoop:
         self._client.stop_pushing(self._bodies)
 
     def _command(self, wrenches, state):
+        if not isinstance(wrenches, dict):
+            raise TypeError(f"the controller must return {{body: tactus.Wrench}}, None or tactus.STOP, not {wrenches!r}")
         return self._client.command(wrenches, deadline_s=self._deadline_s, expected_tick=state.tick)
 
     def _loop(self, stream, end):
@@ -104,7 +106,7 @@ class ControlLoop:
         return wrenches
 
     def _send(self, wrenches, state):
-        if wrenches is None or len(wrenches) == 0:
+        if wrenches is None or (hasattr(wrenches, "__len__") and len(wrenches) == 0):
             return
         self._client.connection.leases.require(self._channels)
         command = self._command(wrenches, state)

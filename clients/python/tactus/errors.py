@@ -18,6 +18,10 @@ class AuthenticationError(ConnectError):
     """The server needs a token, or refused the one it was given."""
 
 
+class TokenFileError(ConnectError):
+    """The file given by token_file= holds no token, or others could have put one there."""
+
+
 class ProtocolError(TactusError):
     """The peer sent something the specification forbids, for example a wrong mac."""
 
@@ -28,6 +32,10 @@ class LinkLost(TactusError):
 
 class NotArmed(TactusError):
     """The world may have changed (reconnect, new scene): commands wait until user code calls arm()."""
+
+
+class UsedAfterFork(LinkLost):
+    """The client belongs to the process that made it: a forked child connects anew. The parent's goes on."""
 
 
 class TimedOut(TactusError):
@@ -76,6 +84,14 @@ class WrongState(RequestError):
     pass
 
 
+class ReadOnly(RequestError):
+    pass
+
+
+class ServerFull(ConnectError, Full):
+    """All places of the server are taken. A client that has been connected goes on trying."""
+
+
 _CLASS_AND_HINT = {
     ErrorCode.NOT_FOUND: (NotFound, ""),
     ErrorCode.BAD_VALUE: (BadValue, ""),
@@ -88,6 +104,7 @@ _CLASS_AND_HINT = {
     ErrorCode.BAD_SCENE: (BadScene, "the running scene stays"),
     ErrorCode.FULL: (Full, "a limit of the server is reached"),
     ErrorCode.WRONG_STATE: (WrongState, ""),
+    ErrorCode.READ_ONLY: (ReadOnly, ""),
 }
 
 
@@ -102,3 +119,13 @@ def request_error(error) -> RequestError:
         return VersionMismatch(f"VERSION: {error.text}; install the client that belongs to the server")
     cls, hint = _CLASS_AND_HINT.get(error.code, (RequestError, ""))
     return cls(error.code, error.text, hint)
+
+
+def handshake_error(error) -> ConnectError:
+    """The exception for an Error that came in the place of a handshake's reply."""
+    refused = request_error(error)
+    if isinstance(refused, ConnectError):
+        return refused
+    if isinstance(refused, Full):
+        return ServerFull(refused.code, refused.text)
+    return ConnectError(f"the server does not let this client in: {refused}")

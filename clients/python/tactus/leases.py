@@ -93,10 +93,11 @@ class LeaseKeeper:
             raise NotLeased(ErrorCode.NOT_LEASED, f"{', '.join(gone)} is no longer held (see events())", "claim(...) again")
 
     def reacquire_explicit(self, lost) -> None:
-        """Claims again what user code had claimed when the connection fell."""
-        for lease in lost:
-            if not lease.automatic and not lease.held:
-                self._ask(lease, False)
+        """Claims again what user code had claimed when the connection fell; takes it from the list `lost` as it succeeds."""
+        while lost:
+            if not lost[0].automatic and not lost[0].held:
+                self._ask(lost[0], False)
+            del lost[0]
 
     def find(self, channel: str):
         """The lease held on a channel, or None."""
@@ -139,6 +140,13 @@ class LeaseKeeper:
         for lease in dropped:
             self._forget(lease, reason)
         return dropped
+
+    def after_fork(self, reason: str) -> None:
+        """In a forked child: the leases are the parent's. Nobody gives back the lock of before."""
+        self._lock = self._connection.lock
+        for lease in self._by_channel.values():
+            lease.held, lease.lost_reason = False, reason
+        self._by_channel = {}
 
     def lost(self, channel: str, reason: str) -> None:
         """The server said that a channel is no longer ours."""

@@ -3,6 +3,7 @@
 Sending is safe from any thread. Receiving belongs to one thread.
 """
 import collections
+import contextlib
 import hmac
 import itertools
 import os
@@ -14,7 +15,16 @@ import time
 from google.protobuf.message import DecodeError
 
 from . import wire
-from .errors import AuthenticationError, ConnectError, LinkLost, ProtocolError, TimedOut, VersionMismatch, request_error
+from .errors import (
+    AuthenticationError,
+    ConnectError,
+    LinkLost,
+    ProtocolError,
+    TimedOut,
+    VersionMismatch,
+    handshake_error,
+    request_error,
+)
 from .messages import ErrorCode, Reply, Request
 
 _LAST_WORDS = (ErrorCode.WRONG_KEY, ErrorCode.MALFORMED, ErrorCode.NOT_AUTHENTICATED, ErrorCode.VERSION)
@@ -30,14 +40,6 @@ def make_request(request_id: int, field: str, values: dict) -> Request:
     return request
 
 
-def _is_last_word(payload: bytes) -> bool:
-    """True for an Error that a server may send without a mac just before it closes."""
-    try:
-        return Reply.FromString(payload).error.code in _LAST_WORDS
-    except DecodeError:
-        return False
-
-
 class Link:
     """Connects and shakes hands on construction; raises ConnectError or a subclass when it cannot."""
 
@@ -48,7 +50,8 @@ class Link:
         self._tcp_lock = threading.Lock()
         self._udp_lock = threading.Lock()
         self._writer = wire.FrameWriter(b"C")
-        self._reader = wire.FrameReader(b"S", _is_last_word)
+        self._reader = wire.FrameReader(b"S", self._is_last_word)
+        self._let_in = False
         self._window = wire.ReplayWindow()
         self._first_sequence = None
         self._early_replies = []  # events that came while a reply was awaited
@@ -69,11 +72,17 @@ class Link:
     def send_request(self, request: Request) -> None:
         """Raises LinkLost when the connection has fallen."""
         payload = request.SerializeToString()
-        try:
-            with self._tcp_lock:  # frames must leave in the order of their counters
-                self.tcp.sendall(self._writer.frame(payload))
-        except OSError as error:
-            raise LinkLost(f"the connection to the server fell while sending: {error}") from error
+        if len(payload) + wire.MAC_BYTES > wire.CONTROL_INBOUND_MAX:
+            raise ValueError(f"the request has {len(payload)} bytes; the server takes up to {wire.CONTROL_INBOUND_MAX} (1 MiB): ask for less")
+        with self._tcp_lock:  # frames must leave in the order of their counters
+            frame = self._writer.frame(payload)
+            try:
+                self.tcp.sendall(frame)
+            except BaseException as error:  # Ctrl-C, too: half a frame may have left, and nothing can follow it
+                self.shut_down()
+                if isinstance(error, OSError):
+                    raise LinkLost(f"the connection to the server fell while sending: {error}") from error
+                raise
 
     def send_datagram(self, kind: int, message) -> int:
         """Seals and sends; returns the datagram's sequence number. A datagram that the network refuses counts as lost."""
@@ -131,7 +140,7 @@ class Link:
             reply = self._next_reply(deadline)
             if reply.id == request.id or (reply.id == 0 and reply.HasField("error")):
                 if reply.HasField("error"):
-                    raise request_error(reply.error)
+                    raise (request_error if self._let_in else handshake_error)(reply.error)
                 return reply
             self._early_replies.append(reply)
 
@@ -141,7 +150,17 @@ class Link:
         self._early_replies.clear()
         return out
 
+    def shut_down(self) -> None:
+        """Ends the connection for whoever reads it, in this process and at the server."""
+        with contextlib.suppress(OSError):
+            self.tcp.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
+        self.shut_down()  # a forked child may hold a copy of the socket
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Closes the sockets of this process only, without a word to the server: for a forked child."""
         self.tcp.close()
         if self.udp is not None:
             self.udp.close()
@@ -186,12 +205,18 @@ class Link:
             self.role = hello.role
             if hello.needs_token:
                 self._authenticate(token, nonce, hello.nonce)
+            elif token:
+                raise AuthenticationError(
+                    "this server says that it needs no token, so it cannot show that it is the server you mean: "
+                    "start tactusd with --token-file, or connect without token= and token_file="
+                )
             else:
                 self.key = self._writer.key = self._reader.key = hello.key
         except (LinkLost, ProtocolError, TimedOut) as error:
             raise ConnectError(f"the handshake failed: {error}") from error
         if len(self.key) != wire.KEY_BYTES:
             raise ConnectError(f"the server's key has {len(self.key)} bytes instead of {wire.KEY_BYTES}: not a Tactus server?")
+        self._let_in = True
 
     def _authenticate(self, token, nonce_client, nonce_server):
         if not token:
@@ -203,6 +228,14 @@ class Link:
             raise AuthenticationError("the server could not prove that it knows the token: this may be another server than you think")
         self._writer.key = self.key
         self.role = reply.role
+
+    def _is_last_word(self, payload):
+        """True for an Error that a server may send without a mac just before it closes: any one until it has let us in."""
+        try:
+            reply = Reply.FromString(payload)
+        except DecodeError:
+            return False
+        return reply.HasField("error") and (not self._let_in or reply.error.code in _LAST_WORDS)
 
     def _next_reply(self, deadline):
         """One frame at a time: the frame behind the HelloReply may have a mac already, so it must wait for the key."""

@@ -81,10 +81,10 @@ class Lockstep:
     def _run_to(self, tick):
         # Over the real-time channel, so that the grant cannot overtake the commands sent before it.
         state = self._grant_realtime(tick)
+        self.tick = tick  # reached, also when a command was refused: whoever expects that goes on from here
+        self._seen = state or self._seen
         if self._strict:
             self._require_judged(tick)
-        self.tick = tick
-        self._seen = state or self._seen
         return self._seen
 
     def _grant_realtime(self, tick):

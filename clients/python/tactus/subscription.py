@@ -120,6 +120,13 @@ class Subscription:
         self._shadow_parts = {}
         self._latest = None
 
+    def end(self, error) -> None:
+        """Nothing more comes, and `error` says why."""
+        self.error = error
+        self._queue.clear()
+        self._shadows.clear()
+        self._latest = None
+
     def take_shadow(self, packet, names: dict) -> None:
         """Receive thread, lock held. A comparison of which a part was lost is given up when the next one begins."""
         self._shadow_parts = {k: p for k, p in self._shadow_parts.items() if p.tick == packet.tick}

@@ -61,6 +61,8 @@ class FakeServer:
         self.filter_datagrams = lambda datagrams: datagrams  # tests drop, repeat or shuffle here
         self.lose_commands = False  # as if the network had
         self.version_major = 1
+        self.full_at = None  # "hello" or "authenticate": there whoever comes is turned away, without a mac
+        self.instead = {}  # request -> what is done(session, request) instead of serving it; True: it is served after that
         self.requests = []  # names, in the order of arrival
         self.commands = []  # CommandPackets that were accepted
         self.datagrams_refused = []
@@ -273,6 +275,11 @@ class FakeServer:
     def _handle(self, session, request):
         field = request.WhichOneof("body")
         self.requests.append(field)
+        if field == self.full_at:
+            session.tcp.sendall(wire.FrameWriter(b"S").frame(Reply(id=request.id, error={"code": ErrorCode.FULL, "text": "all places are taken"}).SerializeToString()))
+            return session.tcp.shutdown(socket.SHUT_RDWR)
+        if field in self.instead and not self.instead[field](session, request):
+            return
         with self.lock:
             if field == "hello":
                 return self._hello(session, request)

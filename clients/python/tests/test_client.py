@@ -313,8 +313,9 @@ def test_a_control_frame_with_a_wrong_mac_ends_the_link(server, client):
 
 def test_token_right_wrong_and_missing(tmp_path):
     path = tmp_path / "token"
-    path.write_text("correct horse\n")
-    with FakeServer(token=b"correct horse") as server:
+    path.write_text("correct horse battery\n")
+    path.chmod(0o600)
+    with FakeServer(token=b"correct horse battery") as server:
         with tactus.connect("127.0.0.1", server.port, token_file=path) as client:
             assert client.role == "control" and client.read().tick > 0
         with pytest.raises(tactus.AuthenticationError, match="not this server's"):

@@ -24,9 +24,11 @@ import { summaryOf } from "./summary";
 import { Trails } from "./trails";
 import { verdictWords } from "./verdicts";
 import { streamHz } from "./view";
-import { clientWords, factorWords, heldWords, timeWords } from "./words";
+import { clientWords, factorWords, heldWords, LOOKS_ON, timeWords } from "./words";
 
 const KEEP_WORLD_MS = 4000, DOOR_MS = 2000, CALM_MS = 500, WORDS_MS = 50, JOINTS_MS = 100, STATE_MS = 200;
+/** Wishes of the user that change the world. */
+const DRIVES = new Set<ToHome["type"]>(["pause", "step", "reset", "scene", "model", "setting", "jointStep", "jointMode", "jointRelease", "recover", "seek", "sought", "speed"]);
 function viewerName(): string { return `viewer-${Math.floor(Math.random() * 1e6).toString(36)}`; }
 
 export class App {
@@ -109,7 +111,7 @@ export class App {
   // --- the server
 
   private onPhase(phase: Phase, why: string): void {
-    this.board.tell("phase", { phase, why });
+    this.board.tell("phase", { phase, why, role: this.connection.role });
     if (phase === "open") this.board.tell("door", "");
     if (phase === "lost" && !why) void this.askAtTheDoor();
     if (phase === "open") return void (this.loading = this.loading.then(() => this.describe(true)));
@@ -323,6 +325,10 @@ export class App {
 
   /** What the page tells. */
   take(message: ToHome): void {
+    if (this.connection.role === "observe" && DRIVES.has(message.type)) {
+      this.say(LOOKS_ON, "error");
+      return this.board.again("models", "scenes", "playback", "settings", "jointRows");  // what the user chose there is not so
+    }
     const ask = (request: Parameters<Connection["request"]>[0]) => this.drive(async () => { await this.connection.request(request); });
     switch (message.type) {
       case "size": return this.stage.resize(message.width, message.height, message.ratio);
@@ -365,7 +371,8 @@ export class App {
   /** At the picture: what is under it is grabbed, or the camera's controls have it. */
   private onInput(input: Input): void {
     const { push } = this, { kind, x, y } = input;
-    if (kind === "pointerdown" && input.button === 0 && push.grab(x, y, input.shiftKey)) {
+    const drives = this.connection.role !== "observe";
+    if (kind === "pointerdown" && input.button === 0 && drives && push.grab(x, y, input.shiftKey)) {
       this.stage.controls.enabled = false;
       return this.board.tell("cursor", "pulling");
     }
@@ -374,7 +381,7 @@ export class App {
       else if (["pointerup", "pointercancel", "lostpointercapture"].includes(kind)) push.release();
       return;
     }
-    if (kind === "pointermove" && input.buttons === 0) this.board.tell("cursor", push.hit(x, y) ? "over" : "");
+    if (kind === "pointermove" && input.buttons === 0) this.board.tell("cursor", drives && push.hit(x, y) ? "over" : "");
     this.stage.surface.take(input);
   }
 
@@ -393,6 +400,7 @@ export class App {
       case ".": case ">": return this.take({ type: "step", ticks: shift ? 10 : 1 });
       case "r": return this.take({ type: "reset" });
       case "arrowleft": case "arrowright":
+        if (this.connection.role === "observe") return this.say(LOOKS_ON, "error");
         return this.seek(() => this.playback.seek(this.playback.position_s + (key === "arrowleft" ? -1 : 1) * (shift ? 10 : 1)));
       case "f": if (this.current) this.stage.frame(this.current); return;
       case "c": show.points = !show.points; break;

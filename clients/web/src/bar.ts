@@ -1,6 +1,6 @@
 // The bar and the other words around the scene: tells what the user wants, shows what the home says.
 import type { Kind, Shown, ToHome } from "./seam";
-import { connectionWords, isPageKey } from "./words";
+import { connectionWords, isPageKey, LOOKS_ON } from "./words";
 
 /** What the page does by itself, and the home. */
 export interface Wishes { tell(message: ToHome): void; theme(): void; plots(): void; jointsOpen(open: boolean): void }
@@ -68,15 +68,25 @@ export class Bar {
 
   toggleGains(): void { this.show("gains", this.gains.hidden); }
 
-  phase({ phase, why }: Shown["phase"]): void {
+  phase({ phase, why, role }: Shown["phase"]): void {
     const pill = element("connection");
     pill.dataset.phase = phase;
-    const words = connectionWords(phase, why);
+    const words = connectionWords(phase, why, role), looksOn = phase === "open" && role === "observe";
     pill.querySelector("span")!.textContent = words;
-    pill.title = why || words;
+    pill.title = looksOn ? LOOKS_ON : why || words;
     element("token").hidden = phase !== "token";
-    for (const control of [this.pauseButton, element<HTMLButtonElement>("reset"), this.sceneList, this.modelList]) control.disabled = phase !== "open";
+    this.drives = phase === "open" && !looksOn;
+    for (const control of [this.pauseButton, this.stepButton, element<HTMLButtonElement>("reset"), this.sceneList, this.modelList]) {
+      control.dataset.title ??= control.title;
+      control.title = looksOn ? LOOKS_ON : control.dataset.title;
+      control.disabled = !this.drives || (control === this.stepButton && this.stepButton.disabled);
+    }
+    for (const id of ["gains", "joints", "playback"]) {
+      element(id).inert = looksOn;
+      element(id).classList.toggle("inert", looksOn);
+    }
   }
+  private drives = false;
 
   /** Why the server does not let this page in, while it does not. */
   door(why: string): void {
@@ -87,8 +97,8 @@ export class Bar {
   run({ paused, lockstep }: Shown["run"]): void {
     const word = paused ? "Resume" : "Pause";
     if (this.pauseButton.textContent !== word) this.pauseButton.textContent = word;
-    this.pauseButton.disabled = lockstep;
-    this.stepButton.disabled = !paused;
+    this.pauseButton.disabled = lockstep || !this.drives;
+    this.stepButton.disabled = !paused || !this.drives;
   }
 
   scenes({ names, current }: Shown["scenes"]): void { fill(this.sceneList, names.map((s) => [s.name, s.title]), current); }

@@ -35,11 +35,15 @@ export interface Socket {
 
 interface Waiting { resolve(body: ReplyBody): void; reject(error: Error): void }
 
+/** To a user who has typed a token: a server that does not ask for it may be anyone. */
+const NO_PROOF = "this server says that it needs no token, so it cannot show that it is the server you mean. Start tactusd with --token-file, or load this page anew to connect without the token";
+
 const BACKOFF_MS = [50, 100, 200, 400, 800, 1000];
 
 export class Connection {
   phase: Phase = "connecting";
   hello: HelloReply | null = null;
+  role = "";    // what the server lets this page do: "control" or "observe"
   bytesIn = 0;
   busy_ms = 0;  // spent on messages, until somebody resets it
   private socket: Socket | null = null;
@@ -59,6 +63,7 @@ export class Connection {
     if (this.stopped) return;
     this.inbound = this.outbound = null;
     this.hello = null;
+    this.role = "";
     this.refusal = "";
     this.enter("connecting", "");
     const socket = this.open();
@@ -119,7 +124,8 @@ export class Connection {
         clientName: this.name, nonce: this.nonce } });
       if (body.case !== "hello") throw new Error("the server did not answer Hello");
       this.hello = body.value;
-      if (!body.value.needsToken) return this.opened(body.value.key);
+      if (!body.value.needsToken && this.token) throw new Error(NO_PROOF);
+      if (!body.value.needsToken) return this.opened(body.value.key, body.value.role);
       if (this.token) await this.authenticate();
       else this.enter("token", "this server wants its token");
     } catch (error) {
@@ -138,14 +144,15 @@ export class Connection {
       if (body.case !== "authenticate" || !equal(body.value.proof, proof(token, "server", this.nonce, hello.nonce)))
         throw new Error("the server does not know the token: not the server you meant");
       this.outbound = new Sealer(key, "C");
-      this.opened(null);
+      this.opened(null, body.value.role);
     } catch (error) {
       this.token = null;
       this.refuse((error as Error).message);
     }
   }
 
-  private opened(key: Uint8Array | null): void {
+  private opened(key: Uint8Array | null, role: string): void {
+    this.role = role;
     if (key) {
       this.inbound = new Sealer(key, "S");
       this.outbound = new Sealer(key, "C");

@@ -59,7 +59,7 @@ export interface JointRow { words: string; step: number; acts: string; bad: bool
 
 /** What stands on the page. */
 export interface Shown {
-  phase: { phase: Phase; why: string };
+  phase: { phase: Phase; why: string; role: string };
   door: string;
   title: string;
   run: { paused: boolean; lockstep: boolean };

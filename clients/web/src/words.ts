@@ -5,7 +5,11 @@ import type { Phase } from "./seam";
 const PHASE_WORDS = { connecting: "connecting", token: "token needed", open: "connected", lost: "connection lost, trying again", refused: "refused" };
 const HELD_ROWS = 6;
 
-export function connectionWords(phase: Phase, why: string): string {
+/** Why a page that may only look on takes no wish to drive. */
+export const LOOKS_ON = "this page may only look on (role \"observe\"); to drive, load it anew with a token that may";
+
+export function connectionWords(phase: Phase, why: string, role = ""): string {
+  if (phase === "open" && role === "observe") return "connected, looks on only";
   return why && phase !== "open" ? `${PHASE_WORDS[phase]}: ${why}` : PHASE_WORDS[phase];
 }
 

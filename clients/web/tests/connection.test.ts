@@ -27,7 +27,7 @@ class FakeServer implements Socket {
   private outbound: Sealer | null = null;
   private nonces: [Uint8Array, Uint8Array] = [new Uint8Array(), new Uint8Array(32).fill(9)];
 
-  constructor(private readonly token: string, readonly major = 1) { setTimeout(() => this.onopen?.()); }
+  constructor(private readonly token: string, readonly major = 1, readonly role = "control") { setTimeout(() => this.onopen?.()); }
 
   reply(init: object): void {
     const payload = toBinary(ReplySchema, create(ReplySchema, init as never));
@@ -51,7 +51,7 @@ class FakeServer implements Socket {
       }
       const key = new Uint8Array(32).fill(5);
       this.nonces[0] = body.value.nonce;
-      this.reply({ id, body: { case: "hello", value: { needsToken: this.token !== "", nonce: this.nonces[1], key: this.token ? new Uint8Array() : key } } });
+      this.reply({ id, body: { case: "hello", value: { needsToken: this.token !== "", nonce: this.nonces[1], key: this.token ? new Uint8Array() : key, role: this.token ? "" : this.role } } });
       if (!this.token) this.seal(key);
     } else if (body.case === "authenticate") {
       const token = tokenBytes(this.token);
@@ -60,7 +60,7 @@ class FakeServer implements Socket {
         return this.drop("wrong token");
       }
       this.seal(sessionKey(token, ...this.nonces));
-      this.reply({ id, body: { case: "authenticate", value: { proof: proof(token, "server", ...this.nonces) } } });
+      this.reply({ id, body: { case: "authenticate", value: { proof: proof(token, "server", ...this.nonces), role: this.role } } });
     } else if (body.case !== "command") {
       const answer = this.answer(body.case ?? "");
       if (answer) this.reply({ id, ...answer });
@@ -122,6 +122,49 @@ test("who takes longer for the token than the server waits loses nothing: the ne
   second.onopen?.();
   await until(() => connection.phase === "open", "open");
   connection.stop();
+});
+
+test("a server that comes back and asks for no token is refused by a page that holds one, and is told nothing", async () => {
+  const first = new FakeServer(TOKEN), second = new FakeServer(""), { connection, seen } = connect([first, second]);
+  await until(() => connection.phase === "token", "token");
+  connection.useToken(TOKEN);
+  await until(() => connection.phase === "open", "open");
+  first.drop("gone");
+  await until(() => connection.phase === "connecting", "connecting");
+  second.onopen?.();
+  await until(() => connection.phase === "refused", "refused");
+  assert.match(seen.why, /says that it needs no token.*--token-file/);
+  assert.deepEqual(second.asked, ["hello"]);
+  assert.ok(seen.phases.filter((phase) => phase === "open").length === 1);
+  connection.stop();
+});
+
+test("full is told in the server's words, with a token too, though it comes without a mac", async () => {
+  const server = new FakeServer(TOKEN), { connection, seen } = connect([server]);
+  await until(() => connection.phase === "token", "token");
+  const send = server.send.bind(server);
+  server.send = (frame) => {
+    const { id, body } = fromBinary(RequestSchema, frame);
+    if (body.case !== "authenticate") return send(frame);
+    setTimeout(() => { server.reply({ id, error: { code: ErrorCode.ERROR_FULL, text: "all places are taken" } }); server.drop("full"); });
+  };
+  connection.useToken(TOKEN);
+  await until(() => connection.phase === "refused", "refused");
+  assert.match(seen.why, /all places are taken/);
+  connection.stop();
+});
+
+test("the role that the server gives is known, with a token and without", async () => {
+  for (const token of ["", TOKEN]) {
+    const { connection } = connect([new FakeServer(token, 1, "observe")]);
+    if (token) {
+      await until(() => connection.phase === "token", "token");
+      connection.useToken(token);
+    }
+    await until(() => connection.phase === "open", "open");
+    assert.equal(connection.role, "observe");
+    connection.stop();
+  }
 });
 
 test("a wrong token is refused in the server's words", async () => {

@@ -84,6 +84,8 @@ test("who holds what: the world apart, bodies and joints by their names, oneself
 
 test("the bar's words: connection with its reason, real-time factor with its look, time", () => {
   assert.equal(connectionWords("open", "a reason of before"), "connected");
+  assert.equal(connectionWords("open", "", "control"), "connected");
+  assert.match(connectionWords("open", "", "observe"), /looks on only/);
   assert.equal(connectionWords("refused", "wrong token"), "refused: wrong token");
   assert.deepEqual([1, 0.98, 0.5].map(factorWords), [{ words: "1.00x", look: "" }, { words: "0.98x", look: "warn" }, { words: "0.50x", look: "bad" }]);
   assert.deepEqual([0, 999.994, 1000.4].map(timeWords), ["0.00 s", "999.99 s", "1000 s"]);

@@ -1,27 +1,46 @@
-#include "server/token_file.h"
+#include "proto/token_file.h"
 
+#ifndef _WIN32
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#endif
+
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
-#include "core/check.h"
-
-namespace tactus {
+namespace tactus::wire {
 namespace {
+
+void require(bool true_of_file, const std::string& text) {
+  if (!true_of_file) throw TokenFileError(text);
+}
 
 constexpr std::size_t kTokenLeast = 16, kTokenMost = 4096;
 
 std::string how_to_make(const std::string& path) {
   return "; for example: (umask 077; head -c 24 /dev/urandom | base64 > " + path + ")";
 }
+
+// What is no token, whatever the file's rights.
+std::string checked(const std::string& said, const std::string& path, std::string text) {
+  text.erase(text.find_last_not_of(" \t\r\n\v\f") + 1);
+  require(!text.empty(), said + "it is empty, expected a token of at least 16 bytes" + how_to_make(path));
+  require(text.size() >= kTokenLeast, said + "found a token of " + std::to_string(text.size()) +
+                                          " bytes, expected at least 16" + how_to_make(path));
+  return text;
+}
+
+#ifndef _WIN32
 
 // Closed when it goes.
 struct OpenFile {
@@ -62,9 +81,9 @@ void check_folder(const std::string& said, const std::string& path) {
   if (error || !real.has_parent_path() || stat(real.parent_path().c_str(), &s) != 0) return;  // no name: a pipe
   const std::string folder = real.parent_path().string();
   const bool by_group = (s.st_mode & S_IWGRP) != 0 && !is_own_group(s), by_all = (s.st_mode & S_IWOTH) != 0;
-  TACTUS_REQUIRE((!by_group && !by_all) || (s.st_mode & S_ISVTX) != 0,
-                 said + "others can put another file in its place, since they may write the folder " + folder +
-                     " (mode " + mode_of(s) + "): chmod go-w " + folder + ", or keep the file elsewhere");
+  require((!by_group && !by_all) || (s.st_mode & S_ISVTX) != 0,
+          said + "others can put another file in its place, since they may write the folder " + folder + " (mode " +
+              mode_of(s) + "): chmod go-w " + folder + ", or keep the file elsewhere");
 }
 
 // Root, the server's user, and who called sudo: whoever set that variable started the server.
@@ -79,42 +98,55 @@ std::string read_all(const std::string& said, int fd) {
   for (;;) {
     const ssize_t n = read(fd, piece.data(), piece.size());
     if (n < 0 && errno == EINTR) continue;
-    TACTUS_REQUIRE(n >= 0, said + "cannot be read: " + std::strerror(errno));
+    require(n >= 0, said + "cannot be read: " + std::strerror(errno));
     if (n == 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(n));
-    TACTUS_REQUIRE(text.size() <= kTokenMost, said + "found more than " + std::to_string(kTokenMost) +
-                                                  " bytes, expected a token: one line of random text");
+    require(text.size() <= kTokenMost, said + "found more than " + std::to_string(kTokenMost) +
+                                           " bytes, expected a token: one line of random text");
   }
 }
 
+#endif
+
 }  // namespace
 
-Token read_token_file(const std::string& name, const std::string& path) {
+#ifdef _WIN32
+
+// Rights there are lists of their own: what the file holds is checked alone.
+Token read_token_file(const std::string& name, const std::string& path, [[maybe_unused]] Reader reader) {
+  const std::string said = name + ": the token file " + path + ": ";
+  require(!std::filesystem::is_directory(path), said + "found a folder, expected a file");
+  std::ifstream file(path, std::ios::binary);
+  require(file.good(), said + std::strerror(errno));
+  return {checked(said, path, {std::istreambuf_iterator<char>(file), {}}), {}};
+}
+
+#else
+
+Token read_token_file(const std::string& name, const std::string& path, Reader reader) {
   const std::string said = name + ": the token file " + path + ": ";
   const OpenFile file(path);
-  TACTUS_REQUIRE(file.fd >= 0, said + std::strerror(errno) + (errno == ENOENT ? how_to_make(path) : std::string()));
+  require(file.fd >= 0, said + std::strerror(errno) + (errno == ENOENT ? how_to_make(path) : std::string()));
   struct stat s {};
-  TACTUS_REQUIRE(fstat(file.fd, &s) == 0, said + std::strerror(errno));
-  TACTUS_REQUIRE(!S_ISDIR(s.st_mode), said + "found a folder, expected a file" + how_to_make(path + "/token"));
-  TACTUS_REQUIRE(S_ISREG(s.st_mode) || S_ISFIFO(s.st_mode), said + "found a device, expected a file");
+  require(fstat(file.fd, &s) == 0, said + std::strerror(errno));
+  require(!S_ISDIR(s.st_mode), said + "found a folder, expected a file" + how_to_make(path + "/token"));
+  require(S_ISREG(s.st_mode) || S_ISFIFO(s.st_mode), said + "found a device, expected a file");
   const bool is_file = S_ISREG(s.st_mode);
-  TACTUS_REQUIRE(!is_file || (s.st_mode & (S_IWGRP | S_IWOTH)) == 0,
-                 said + "others than its owner can write it (mode " + mode_of(s) +
-                     "), and so set a token of their own: chmod go-w " + path);
+  require(!is_file || (s.st_mode & (S_IWGRP | S_IWOTH)) == 0,
+          said + "others than its owner can write it (mode " + mode_of(s) +
+              "), and so set a token of their own: chmod go-w " + path);
   if (is_file) check_folder(said, path);
   Token token;
-  token.text = read_all(said, file.fd);
-  token.text.erase(token.text.find_last_not_of(" \t\r\n\v\f") + 1);
-  TACTUS_REQUIRE(!token.text.empty(), said + "it is empty, expected a token of at least 16 bytes" + how_to_make(path));
-  TACTUS_REQUIRE(token.text.size() >= kTokenLeast, said + "found a token of " + std::to_string(token.text.size()) +
-                                                       " bytes, expected at least 16" + how_to_make(path));
+  token.text = checked(said, path, read_all(said, file.fd));
   if (is_file && (s.st_mode & S_IROTH) != 0)
     token.warnings.push_back(said + "every user of this machine can read it (mode " + mode_of(s) + "): chmod o-r " +
                              path);
-  if (is_file && !is_trusted(s.st_uid))
+  if (is_file && reader == Reader::server && !is_trusted(s.st_uid))
     token.warnings.push_back(said + "it belongs to the user " + std::to_string(s.st_uid) +
                              ", who can set another token: chown it to root or to the server's user");
   return token;
 }
 
-}  // namespace tactus
+#endif
+
+}  // namespace tactus::wire

@@ -1,6 +1,6 @@
 // A token file that others than its owner can write or replace is refused, one that they can read is warned of, and
 // what is no token is named.
-#include "server/token_file.h"
+#include "proto/token_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/check.h"
-
-using namespace tactus;
+using namespace tactus::wire;
 namespace fs = std::filesystem;
 
 namespace {
@@ -41,8 +39,8 @@ struct PrivateFolder {
 // What is said against it; empty: nothing.
 std::string complaint(const std::string& path) {
   try {
-    (void)read_token_file("--token-file", path);
-  } catch (const InputError& error) {
+    (void)read_token_file("--token-file", path, Reader::server);
+  } catch (const TokenFileError& error) {
     return error.what();
   }
   return {};
@@ -58,7 +56,7 @@ TEST_CASE(
     "token file: the contents without trailing white space, of a file that its owner alone, or his group, reads") {
   const PrivateFolder folder;
   for (const mode_t mode : {0400u, 0600u, 0640u, 0440u}) {
-    const Token token = read_token_file("--token-file", folder.file(kGood, mode));
+    const Token token = read_token_file("--token-file", folder.file(kGood, mode), Reader::server);
     CHECK(token.text == "a token of random text");
     CHECK(token.warnings.empty());
   }
@@ -73,7 +71,7 @@ TEST_CASE("token file: a write bit of group or others is refused, a read bit of 
   }
   const std::string readable = folder.file(kGood, 0604);
   CHECK(complaint(readable).empty());
-  const std::vector<std::string> warnings = read_token_file("--token-file", readable).warnings;
+  const std::vector<std::string> warnings = read_token_file("--token-file", readable, Reader::server).warnings;
   REQUIRE(warnings.size() == 1);
   CHECK(contains(warnings[0], "chmod o-r " + readable));
 }
@@ -86,11 +84,11 @@ TEST_CASE("token file: one that belongs to somebody else is warned of, but not t
   const PrivateFolder folder;
   const std::string path = folder.file(kGood, 0600);
   REQUIRE(chown(path.c_str(), 65534, 65534) == 0);
-  const std::vector<std::string> warnings = read_token_file("--token-file", path).warnings;
+  const std::vector<std::string> warnings = read_token_file("--token-file", path, Reader::server).warnings;
   REQUIRE(warnings.size() == 1);
   CHECK(contains(warnings[0], "belongs to the user 65534"));
   setenv("SUDO_UID", "65534", 1);
-  const bool is_silent = read_token_file("--token-file", path).warnings.empty();
+  const bool is_silent = read_token_file("--token-file", path, Reader::server).warnings.empty();
   unsetenv("SUDO_UID");
   CHECK(is_silent);
 }
