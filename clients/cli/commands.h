@@ -109,7 +109,12 @@ int run_doctor(const Common& common, const DoctorOptions& options);
 
 // --- Shared by them (shared.cc)
 
-// Options for a Client from the command line; throws Error when the token file cannot be read or the port is none.
+// A flag whose value cannot be used: exit code 2.
+struct FlagError : client::Error {
+  explicit FlagError(const std::string& text) : client::Error(Kind::usage, text) {}
+};
+
+// Options for a Client from the command line; throws FlagError when the token file is no token's or the port is none.
 client::Options client_options(const Common& common, const std::string& name, bool reconnect = false);
 
 // True once Ctrl-C (or SIGTERM) came; the first call of watch_signals() starts it.

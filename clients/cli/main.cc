@@ -275,11 +275,11 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
   sub->add_option("--scene", doctor->scene, "measure with a tactusd of its own on this scene file");
 }
 
-int fail(const Common& common, const char* text) {
+int fail(const Common& common, const char* text, int code) {
   if (common.json)
     std::printf("%s\n", Json().open('{').field("ok", false).field("error", text).close('}').text().c_str());
   std::fprintf(stderr, "tactus: %s\n", text);
-  return 1;
+  return code;
 }
 
 }  // namespace
@@ -308,7 +308,9 @@ int main(int argc, char** argv) {
   }
   try {
     return chosen.run(chosen.common);
+  } catch (const FlagError& error) {
+    return fail(chosen.common, error.what(), 2);
   } catch (const std::exception& error) {
-    return fail(chosen.common, error.what());
+    return fail(chosen.common, error.what(), 1);
   }
 }

@@ -60,7 +60,7 @@ client::Options client_options(const Common& common, const std::string& name, bo
     unsigned value = 0;
     const auto end = std::from_chars(port.data(), port.data() + port.size(), value);
     if (end.ec != std::errc() || end.ptr != port.data() + port.size() || value == 0 || value > 65535)
-      throw client::Error(client::Error::Kind::usage, "--host " + common.host + ": the port must be 1 to 65535");
+      throw FlagError("--host " + common.host + ": the port must be 1 to 65535");
     options.control_port = static_cast<std::uint16_t>(value);
     options.host = common.host.substr(0, colon);
   }
@@ -74,7 +74,7 @@ client::Options client_options(const Common& common, const std::string& name, bo
     });
     options.token = std::move(token.text);
   } catch (const wire::TokenFileError& error) {
-    throw client::Error(client::Error::Kind::usage, error.what());
+    throw FlagError(error.what());
   }
   return options;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "proto/utf8.h"
 #include "server/net/realtime_port.h"
 #include "server/net/requests.h"
 #include "server/realtime/clock.h"
@@ -212,7 +213,7 @@ void Conversation::send_error(std::uint32_t request, v1::ErrorCode code, const s
   v1::Reply reply;
   reply.set_id(request);
   reply.mutable_error()->set_code(code);
-  reply.mutable_error()->set_text(text);
+  reply.mutable_error()->set_text(wire::as_utf8(text));  // it may quote a file
   send(reply);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "proto/seal.h"
+#include "proto/utf8.h"
 #include "server/net/conversation.h"
 #include "server/net/realtime_port.h"
 #include "server/net/record_desk.h"
@@ -54,7 +55,7 @@ v1::Reply Hub::event_reply(v1::Event::Kind kind, const std::string& text) const 
   v1::Event* event = reply.mutable_event();
   event->set_kind(kind);
   event->set_tick(newest.tick);
-  event->set_text(text);
+  event->set_text(wire::as_utf8(text));
   event->set_scene_epoch(scene.epoch);
   return reply;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/utf8.h"
 #include "server/net/hub.h"
 #include "server/net/requests.h"
 #include "server/record/build_id.h"
@@ -187,7 +188,7 @@ void RecordDesk::done(const Notice& notice, const std::string& text) {
   v1::WorldOperation* operation = record.mutable_operation();
   operation->set_tick(notice.tick);
   operation->set_what(record::name_of(notice.command));
-  operation->set_text(notice.ok ? text : text + " (not done)");
+  operation->set_text(wire::as_utf8(notice.ok ? text : text + " (not done)"));
   operation->set_client(hub_.client_name(notice.client));
   operation->set_state_hash(notice.hash);
   operation->set_ticket(notice.ticket);
@@ -203,7 +204,7 @@ void RecordDesk::note(const std::string& what, const std::string& text, const st
   v1::WorldOperation* operation = record.mutable_operation();
   operation->set_tick(hub_.newest.tick);
   operation->set_what(what);
-  operation->set_text(text);
+  operation->set_text(wire::as_utf8(text));
   operation->set_client(client);
   recorder_->add(std::move(record));
 }
