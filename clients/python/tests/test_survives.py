@@ -287,15 +287,19 @@ def test_a_controller_that_returns_nonsense_is_told_so(client, server, garbage):
     assert push_works(client)
 
 
-def test_what_a_controller_raises_is_not_hidden_by_a_link_that_fell(client, server):
+def test_what_a_controller_raises_is_not_hidden_by_a_link_that_fell(client, server, monkeypatch):
+    def falls(packet):
+        raise tactus.LinkLost("it fell just now")
+
     def callback(state):
-        client.connection.up = False  # as in the moment before the loss is known everywhere
-        server.drop_clients()
+        if not server.commands:
+            return {"block": tactus.Wrench((1, 0, 0))}
+        monkeypatch.setattr(client.connection, "send_command", falls)  # before the loss is known everywhere
         raise RuntimeError("user's mistake")
 
     with pytest.raises(RuntimeError, match="user's mistake"):
         client.control(["block"], callback)
-    client.wait_event("RECONNECTED")
+    monkeypatch.undo()
     assert push_works(client)
 
 
