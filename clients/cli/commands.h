@@ -40,7 +40,7 @@ struct ClaimOptions {
 struct WorldOptions {
   std::string name, file;
   std::uint32_t ticks = 1;
-  bool take_over = false;
+  bool take_over = false, keep = true, force = false, on = true;
 };
 struct ModelOptions {
   std::string name;              // empty: as it is
@@ -94,6 +94,8 @@ int run_claim(const Common& common, const ClaimOptions& options);
 int run_step(const Common& common, const WorldOptions& options);
 int run_pause(const Common& common, const WorldOptions& options);
 int run_resume(const Common& common, const WorldOptions& options);
+int run_lockstep(const Common& common, const WorldOptions& options);
+int run_stop(const Common& common, const WorldOptions& options);
 int run_reset(const Common& common, const WorldOptions& options);
 int run_snapshot(const Common& common, const WorldOptions& options);
 int run_restore(const Common& common, const WorldOptions& options);

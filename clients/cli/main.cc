@@ -140,8 +140,15 @@ void add_world(CLI::App& app, Chosen& chosen) {
   };
   static constexpr Row kRows[] = {
       {"step", "Runs N ticks of a paused or lockstep world", "  tactus pause && tactus step 10", run_step},
-      {"pause", "Stops simulated time; the beat and the streams go on", "  tactus pause", run_pause},
-      {"resume", "Lets simulated time run again", "  tactus resume", run_resume},
+      {"pause", "Stops simulated time until `tactus resume`; the beat and the streams go on", "  tactus pause",
+       run_pause},
+      {"resume", "Lets simulated time run again", "  tactus resume\n  tactus resume --force   # whoever paused it",
+       run_resume},
+      {"lockstep", "on: the world waits for grants, also when this command has ended; off: it runs freely",
+       "  tactus lockstep on && tactus step 10\n  tactus lockstep off --force    # whoever holds \"world\"",
+       run_lockstep},
+      {"stop", "Ends every command of every client, and all leases but \"world\"; needs none. The world runs on",
+       "  tactus stop", run_stop},
       {"reset", "Puts the scene back to its beginning", "  tactus reset", run_reset},
       {"snapshot", "Keeps the whole state under a name, and in a file with --out",
        "  tactus snapshot before\n  tactus snapshot before --out before.snapshot", run_snapshot},
@@ -152,6 +159,18 @@ void add_world(CLI::App& app, Chosen& chosen) {
     CLI::App* sub = add(app, chosen, row.name, row.what, row.examples, row.run, options);
     const std::string name = row.name;
     if (name == "step") sub->add_option("ticks", options->ticks, "how many (default 1)")->check(CLI::Range(1, 10000));
+    if (name == "stop") continue;
+    if (name == "pause")
+      sub->add_flag("--keep", options->keep, "it stays when this command has ended (always so: it ends at once)");
+    if (name == "lockstep")
+      sub->add_option_function<std::string>(
+             "mode", [options](const std::string& s) { options->on = s == "on"; }, "on or off")
+          ->required()
+          ->check(CLI::IsMember({"on", "off"}));
+    if (name == "resume" || name == "lockstep")
+      sub->add_flag("--force", options->force,
+                    name == "resume" ? "without the lease \"world\", whoever holds it"
+                                     : "off without the lease \"world\", whoever holds it");
     if (name == "snapshot") {
       sub->add_option("name", options->name, "name it is kept under")->required();
       sub->add_option("--out", options->file, "also write it to this file");

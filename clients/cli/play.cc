@@ -48,7 +48,7 @@ int run_play(const Common& common, const PlayOptions& options) {
   v1::Playback playback = ask(client);
   const bool changes = !options.seek.empty() || options.speed > 0;
   if (changes || options.pause || options.resume) claim_world(client, options.take_over);
-  if (options.pause) client.pause();
+  if (options.pause) client.pause(true);
   if (changes) {
     v1::Request request;
     request.mutable_set_playback()->set_speed(options.speed);

@@ -43,7 +43,8 @@ void stream(client::Client& client, const PushOptions& options, const client::Wr
     sleep_until_ns(due);
     const client::SendResult sent = client.send(command);
     if (sent || sent.status == client::SendStatus::would_block) continue;
-    result.problem = client::send_status_name(sent.status);
+    const std::string reason = client.disarm_reason();
+    result.problem = reason.empty() ? client::send_status_name(sent.status) : reason;
     break;
   }
   client.send_zero();  // judged like the others, and counted with them

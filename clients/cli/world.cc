@@ -1,4 +1,5 @@
-// `tactus step, pause, resume, reset, snapshot, restore, model`: each takes the lease "world" for its own length.
+// `tactus step, pause, resume, lockstep, stop, reset, snapshot, restore, model`: each takes the lease "world" for its
+// own length.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -46,14 +47,30 @@ int run_step(const Common& common, const WorldOptions& options) {
 
 int run_pause(const Common& common, const WorldOptions& options) {
   client::Client client = open_world(common, options, "pause");
-  client.pause();
+  client.pause(true);  // this program leaves at once
   return done(common, "paused", client.statistics().tick());
 }
 
 int run_resume(const Common& common, const WorldOptions& options) {
-  client::Client client = open_world(common, options, "resume");
-  client.resume();
+  client::Client client(client_options(common, "resume"));
+  if (!options.force) claim_world(client, options.take_over);
+  client.resume(options.force);
   return done(common, "resumed", client.statistics().tick());
+}
+
+// The mode stays when this program leaves, which it does at once.
+int run_lockstep(const Common& common, const WorldOptions& options) {
+  client::Client client(client_options(common, "lockstep"));
+  if (!options.force) claim_world(client, options.take_over);
+  client.set_lockstep(options.on, true, options.force);
+  return done(common, options.on ? "lockstep: the world waits for grants (`tactus step`)" : "free run",
+              client.statistics().tick());
+}
+
+int run_stop(const Common& common, const WorldOptions&) {
+  client::Client client(client_options(common, "stop"));
+  client.stop();
+  return done(common, "stopped: every command and all leases but \"world\" have ended", client.statistics().tick());
 }
 
 int run_reset(const Common& common, const WorldOptions& options) {

@@ -42,11 +42,13 @@ ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
   asio::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-  // A peer that vanished without a word (cable, power) gives its slot back after 5 + 3 * 2 s.
-  const int fd = socket_.native_handle(), idle_s = 5, interval_s = 2, probes = 3;
+  // A peer that vanished without a word (cable, power) gives its slot back after 5 + 3 * 2 s; after 15 s where
+  // something was on its way to it: then the system asks nothing.
+  const int fd = socket_.native_handle(), idle_s = 5, interval_s = 2, probes = 3, unanswered_ms = 15'000;
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
 }
 
 PeerUser ControlConnection::peer() {

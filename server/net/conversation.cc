@@ -32,6 +32,13 @@ void Conversation::arm_watchdog() {
   });
 }
 
+void Conversation::end_silent() {
+  hub_.refuse("control_silent");
+  give_up(
+      0, v1::ERROR_TIMEOUT,
+      "nothing came from this client for 15 s, neither a request nor a datagram: send a heartbeat (proto/README.md)");
+}
+
 // Others want to come in, and this one has not said who it is.
 void Conversation::make_room() {
   ticket_ = 0;
@@ -79,6 +86,7 @@ bool Conversation::handle_frame(std::span<const std::uint8_t> frame) {
   }
   if (phase_ != Phase::open) return handshake(request);
   if (session() == nullptr) return false;
+  session()->heard(now_ns());
   handle_request(hub_, *this, request);
   return !closing_ && !closed_;
 }
@@ -201,6 +209,7 @@ bool Conversation::open_session(Role role, bool by_token) {
   Session& session = hub_.sessions.put(std::make_unique<Session>(*slot_, session_id_, name_, key_, by_token, cap));
   session.role = std::min(role, role_most_);
   session.framed = is_framed();
+  session.heard(now_ns());
   hub_.begin_faults(session);
   phase_ = Phase::open;
   watchdog_.cancel();

@@ -21,6 +21,8 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
 
   void send(const v1::Reply& reply);
   void send_error(std::uint32_t request, v1::ErrorCode code, const std::string& text);
+  // Neither a request nor a datagram came for 15 s.
+  void end_silent();
   // Sends what is queued, then closes.
   virtual void close_after_flush(const std::string& why) = 0;
   virtual void close(const std::string& why) = 0;

@@ -22,7 +22,7 @@ void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::
   session.saw_datagram(sequence, device_.client_send_ns(), now);
   if (session.role == Role::observe) return refuse_command(session, sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
   v1::VerdictCode code = check(device_);
-  if (code == v1::VERDICT_NONE) code = check_rights(session, now);
+  if (code == v1::VERDICT_NONE) code = check_rights(session, hub_.lease_now());
   if (code != v1::VERDICT_NONE) return refuse_command(session, sequence, {code, 0});
   hub_.tick.expect_sample(device_.tool(), hub_.tools.at(device_.tool()).samples.came(now));
   Command command;

@@ -8,8 +8,11 @@
 #include "proto/seal.h"
 #include "proto/utf8.h"
 #include "server/net/conversation.h"
+#include "server/net/lockstep.h"
+#include "server/net/modes.h"
 #include "server/net/realtime_port.h"
 #include "server/net/record_desk.h"
+#include "server/realtime/clock.h"
 
 namespace tactus::net {
 namespace {
@@ -60,8 +63,18 @@ v1::Reply Hub::event_reply(v1::Event::Kind kind, const std::string& text) const 
   return reply;
 }
 
-void Hub::broadcast(v1::Event::Kind kind, const std::string& text) {
-  const v1::Reply reply = event_reply(kind, text);
+std::uint64_t Hub::lease_now() const {
+  return lease_clock.read(now_ns());
+}
+
+void Hub::tell_expiries() {
+  for (const ExpiryNews::News& news : expiries.take(now_ns()))
+    broadcast(v1::Event::COMMANDS_EXPIRED, news.text, news.count);
+}
+
+void Hub::broadcast(v1::Event::Kind kind, const std::string& text, std::uint32_t count) {
+  v1::Reply reply = event_reply(kind, text);
+  if (count > 1) reply.mutable_event()->set_count(count);
   if (record != nullptr) record->event(reply.event());
   for (const auto& weak : connections) {
     const auto c = weak.lock();
@@ -84,6 +97,7 @@ void Hub::send_event(ClientSlot client, v1::Event::Kind kind, const std::string&
 }
 
 void Hub::channels_lost(const std::vector<LostChannel>& lost, bool tell) {
+  if (tell) end_options(*this, lost);
   for (const LostChannel& l : lost) {
     if (tell) send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
     if (l.channel == kWorldChannel) continue;
@@ -151,6 +165,7 @@ void Hub::scene_links_changed(const std::vector<SceneLink>& links) {
 void Hub::client_left(ClientSlot client) {
   if (Session* session = sessions.find(client)) set_faults(*session, nullptr);
   channels_lost(authority.drop_client(client), false);
+  fall_back(*this, client);
   sessions.remove(client);
 }
 
@@ -167,6 +182,7 @@ void Hub::scene_changed(const World& world, std::string name, std::uint32_t epoc
     send_event(l.client, v1::Event::LEASE_LOST, scene.channel_name(l.channel));
   scene.set(world, std::move(name), epoch, std::move(blank));
   tools.clear();
+  owned_options.clear();
   sessions.for_each([](Session& session) { session.subscriptions.clear(); });
 }
 

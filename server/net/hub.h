@@ -21,6 +21,8 @@
 #include "server/net/tick_port.h"
 #include "server/net/tools.h"
 #include "server/session/authority.h"
+#include "server/session/expiry_news.h"
+#include "server/session/ownership.h"
 #include "server/session/session.h"
 
 namespace tactus::net {
@@ -68,6 +70,10 @@ struct Hub {
   WrongTokens wrong_tokens;
   TurnedAway turned_away;
   Authority authority;
+  LeaseClock lease_clock;
+  OwnedMode pause_mode, lockstep_mode;
+  OwnedOptions owned_options;
+  ExpiryNews expiries;
   SceneLibrary library;
   std::vector<SceneLink> scene_links;
   SceneView scene;
@@ -92,11 +98,16 @@ struct Hub {
   PlayDesk* play = nullptr;  // null: the world is live
 
   void refuse(const char* reason) { ++refused[reason]; }
+  // By which leases age: the authority's times.
+  [[nodiscard]] std::uint64_t lease_now() const;
   // To every client that has finished its handshake.
-  void broadcast(v1::Event::Kind kind, const std::string& text);
+  void broadcast(v1::Event::Kind kind, const std::string& text, std::uint32_t count = 0);
+  // COMMANDS_EXPIRED, as far as it is due.
+  void tell_expiries();
   void send_event(ClientSlot client, v1::Event::Kind kind, const std::string& text);
   [[nodiscard]] std::shared_ptr<Conversation> connection(ClientSlot client);
-  // Channels that nobody holds any more ramp to zero; LEASE_LOST goes to those who did not ask for it.
+  // Channels that nobody holds any more ramp to zero; LEASE_LOST goes to those who did not ask for it, and the joint
+  // options that they set under them fall back.
   void channels_lost(const std::vector<LostChannel>& lost, bool tell);
   void client_left(ClientSlot client);
   // Null, or without any fault: a sound link. why: of the record; nullptr: told there already.

@@ -7,6 +7,7 @@
 
 #include "server/net/realtime_port.h"
 #include "server/realtime/clock.h"
+#include "server/realtime/rights.h"
 
 namespace tactus::net {
 namespace {
@@ -67,6 +68,31 @@ void LockstepDesk::cancel() {
   for (const Waiting& w : void_now) {
     if (w.answer) w.answer(false);
   }
+}
+
+void LockstepDesk::forget(ClientSlot client) {
+  std::erase_if(waiting_, [client](const Waiting& w) { return w.client == client; });
+}
+
+void LockstepDesk::begin() {
+  if (!hub_.tick.lockstep()) hub_.tick.take_world();
+  hub_.lease_clock.stop(now_ns());
+  hub_.realtime->restart_links(false);
+  hub_.paused = false;
+  hub_.pause_mode.end();
+  if (hub_.options.priority > 0) set_helper_priority(0);
+  hub_.broadcast(v1::Event::LOCKSTEP_CHANGED, "on");
+}
+
+void LockstepDesk::end(const std::string& why) {
+  cancel();
+  hub_.lockstep_mode.end();
+  hub_.realtime->restart_links(true);
+  hub_.tick.give_world_back();
+  hub_.lease_clock.go(now_ns());
+  hub_.paused = false;
+  if (hub_.options.priority > 0) set_helper_priority(hub_.options.priority);
+  hub_.broadcast(v1::Event::LOCKSTEP_CHANGED, why.empty() ? "off" : "off: " + why);
 }
 
 }  // namespace tactus::net

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "server/net/hub.h"
@@ -23,6 +24,11 @@ class LockstepDesk {
   void show_present(ClientSlot client);
   // Reset, restore, a new scene, the end of lockstep: what waits can no longer be reached as meant.
   void cancel();
+  // A client has left: its grants run no tick.
+  void forget(ClientSlot client);
+  // The mode begins, once the tick thread waits, and ends; all clients are told, and why where nobody asked.
+  void begin();
+  void end(const std::string& why = {});
   [[nodiscard]] bool busy() const { return !waiting_.empty(); }
 
  private:

@@ -176,6 +176,7 @@ void RealtimePort::handle(std::size_t length, std::uint64_t now) {
   if (!session->sealer.open_datagram(in_.data(), length)) return refuse("datagram_mac");
   const std::span<const std::uint8_t> payload(in_.data() + wire::kHeaderBytes,
                                               length - wire::kHeaderBytes - wire::kMacBytes);
+  session->heard(now);
   if (session->is_newest_arrival(header.sequence)) addresses_[index_of(session->slot())] = from_;
   if (session->faults && session->faults->up && takes_part(header.type, payload))
     return submit(*session, false, {in_.data(), length});
@@ -228,7 +229,7 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
                          command_.states_received, command_.states_lost},
                         now);
     refusal = hub_.play != nullptr ? Refusal{v1::VERDICT_REFUSED_PLAYBACK, 0} : name_joints(hub_.scene, command_);
-    if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, now);
+    if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, hub_.lease_now());
   }
   if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
   const std::uint32_t rows = fill_rows(session, header.sequence, now);
@@ -333,7 +334,7 @@ void RealtimePort::handle_grant(Session& session, const wire::DatagramHeader& he
       problem = v1::VERDICT_REFUSED_READ_ONLY;
     else if (grant.epoch != hub_.scene.epoch)
       problem = v1::VERDICT_REFUSED_STALE_EPOCH;
-    else if (!hub_.authority.holds(session.slot(), kWorldChannel, now))
+    else if (!hub_.authority.holds(session.slot(), kWorldChannel, hub_.lease_now()))
       problem = v1::VERDICT_REFUSED_NOT_LEASED;
     else if (!hub_.lockstep->grant(session.slot(), grant.run_to_tick, true, nullptr))
       problem = v1::VERDICT_REFUSED_OUT_OF_RANGE;

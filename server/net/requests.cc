@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/net/modes.h"
 #include "server/net/play_desk.h"
 #include "server/net/record_desk.h"
 #include "server/net/request_table.h"
@@ -122,7 +123,7 @@ Session* Exchange::session() const {
 }
 
 bool Exchange::needs_world() const {
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = hub_.lease_now();
   if (hub_.authority.holds(client_, kWorldChannel, now)) return true;
   if (hub_.authority.is_held(kWorldChannel, now)) {
     error(v1::ERROR_LEASED_BY_OTHER,
@@ -155,8 +156,8 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
     case Body::kAcquireLease: return acquire_lease(x, request.acquire_lease());
     case Body::kRenewLease: return renew_lease(x, request.renew_lease());
     case Body::kReleaseLease: return release_lease(x, request.release_lease());
-    case Body::kPause: return pause(x);
-    case Body::kResume: return resume(x);
+    case Body::kPause: return pause(x, request.pause());
+    case Body::kResume: return resume(x, request.resume());
     case Body::kStep: return step(x, request.step());
     case Body::kSetLockstep: return set_lockstep(x, request.set_lockstep());
     case Body::kGrant: return grant(x, request.grant());
@@ -180,7 +181,7 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
     case Body::kAttachTool: return attach_tool(x, request.attach_tool());
     case Body::kDetachTool: return detach_tool(x, request.detach_tool());
     case Body::kSetPlayback: return set_playback(x, request.set_playback());
-    case Body::kStop: break;
+    case Body::kStop: return stop(x);
     case Body::BODY_NOT_SET: break;  // or of a newer version
   }
   // clang-format on

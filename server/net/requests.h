@@ -45,8 +45,8 @@ void with_solver(const Exchange& x, ContactModelKind kind, std::function<void(Sl
 // For the tick, from this client.
 [[nodiscard]] Command command_of(const Exchange& x, Command::Kind kind);
 void load_scene(const Exchange& x, const v1::LoadScene& request);
-void pause(const Exchange& x);
-void resume(const Exchange& x);
+void pause(const Exchange& x, const v1::Pause& request);
+void resume(const Exchange& x, const v1::Resume& request);
 void step(const Exchange& x, const v1::Step& request);
 void set_lockstep(const Exchange& x, const v1::SetLockstep& request);
 void grant(const Exchange& x, const v1::Grant& request);

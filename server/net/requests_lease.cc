@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "server/net/modes.h"
 #include "server/net/play_desk.h"
 #include "server/net/requests.h"
-#include "server/realtime/clock.h"
 
 namespace tactus::net {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::uint32_t kDefaultMs = 2000, kCapMs = 10'000;
 
 void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
   Hub& hub = x.hub();
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = hub.lease_now();
   hub.channels_lost(hub.authority.expire(now), true);
   if (x.session() == nullptr) return;  // the news filled this client's queue, and it was cut off
   std::vector<Channel> channels;
@@ -42,6 +42,7 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
     return x.error(v1::ERROR_LEASED_BY_OTHER, text);
   }
   hub.channels_lost(got.taken, true);
+  end_options_of_others(hub, x.client(), channels);
   if (x.session() == nullptr) return;
   v1::Reply reply;
   reply.mutable_lease()->set_lease(got.lease);
@@ -52,7 +53,7 @@ void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
 
 void renew_lease(const Exchange& x, const v1::RenewLease& request) {
   Hub& hub = x.hub();
-  if (!hub.authority.renew(x.client(), request.lease(), now_ns())) {
+  if (!hub.authority.renew(x.client(), request.lease(), hub.lease_now())) {
     return x.error(v1::ERROR_NOT_FOUND, "lease " + std::to_string(request.lease()) +
                                             " is not this client's, or it has expired: acquire it again");
   }
@@ -76,7 +77,7 @@ void release_lease(const Exchange& x, const v1::ReleaseLease& request) {
 
 void list_leases(const Exchange& x) {
   Hub& hub = x.hub();
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = hub.lease_now();
   v1::Reply reply;
   v1::LeaseList* list = reply.mutable_leases();
   for (const Lease& lease : hub.authority.leases()) {

@@ -1,4 +1,7 @@
 // Faults of clients' links: set, and what they did so far.
+#include <memory>
+#include <utility>
+
 #include "server/net/realtime_port.h"
 #include "server/net/record_desk.h"
 #include "server/net/requests.h"
@@ -88,7 +91,9 @@ void set_link_faults(const Exchange& x, const v1::SetLinkFaults& request) {
   if (const std::string problem = problem_of(down); !problem.empty())
     return x.error(v1::ERROR_BAD_VALUE, "down." + problem);
   x.hub().realtime->flush_links(*session);
-  x.hub().set_faults(*session, std::make_unique<FaultyLinks>(request.seed(), up, down, x.hub().options.link_datagrams));
+  auto faults = std::make_unique<FaultyLinks>(request.seed(), up, down, x.hub().options.link_datagrams);
+  if (session != x.session() && !request.keep()) faults->set_by = x.client();
+  x.hub().set_faults(*session, std::move(faults));
   x.hub().record->note("set_link_faults", session->name() + ": " + request.ShortDebugString(),
                        x.hub().client_name(x.client()));
   reply_faults(x, *session);

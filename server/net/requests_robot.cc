@@ -9,7 +9,6 @@
 
 #include "core/actuation/robot_sensors.h"
 #include "server/net/requests.h"
-#include "server/realtime/clock.h"
 
 namespace tactus::net {
 namespace {
@@ -44,7 +43,7 @@ bool find(const Exchange& x, const google::protobuf::RepeatedPtrField<std::strin
 }
 
 bool may_drive(const Exchange& x, Channel channel) {
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = x.hub().lease_now();
   const Authority& authority = x.hub().authority;
   return authority.holds(x.client(), channel, now) || authority.holds(x.client(), kWorldChannel, now);
 }
@@ -92,6 +91,7 @@ void set_joint_options(const Exchange& x, const v1::SetJointOptions& request) {
                                                      hub.scene.channel_name(hub.scene.joint_channel(joint))));
   }
   for (const JointIndex joint : joints) {
+    hub.owned_options.change(joint, hub.scene.joint_options[driven[joint]], x.client(), request.keep());
     hub.scene.joint_options[driven[joint]] = *options;
     Command command;
     command.kind = Command::Kind::set_joint_options;

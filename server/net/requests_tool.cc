@@ -52,8 +52,8 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
                                "would not feel them; hold a free body",
                                request.tool()));
   const Channel channel = hub.scene.tool_channel(body);
-  if (!hub.authority.holds(x.client(), channel, now_ns())) {
-    if (hub.authority.is_held(channel, now_ns()))
+  if (!hub.authority.holds(x.client(), channel, hub.lease_now())) {
+    if (hub.authority.is_held(channel, hub.lease_now()))
       return x.error(v1::ERROR_LEASED_BY_OTHER,
                      fmt::format("'{}' is held by {}: one device a tool", hub.scene.channel_name(channel),
                                  hub.client_name(hub.authority.holder(channel))));

@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "server/net/lockstep.h"
+#include "server/net/modes.h"
 #include "server/net/realtime_port.h"
 #include "server/net/record_desk.h"
 #include "server/net/requests.h"
@@ -23,6 +24,11 @@ bool refused_in_lockstep(const Exchange& x, const char* what) {
   if (!x.hub().tick.lockstep()) return false;
   x.error(v1::ERROR_WRONG_STATE, std::string(what) + " is for free run; in lockstep use Grant, or SetLockstep off");
   return true;
+}
+
+// Without the lease, for whoever may use force.
+bool may_change_mode(const Exchange& x, bool force) {
+  return (force && may_force(x)) || x.needs_world();
 }
 
 void reply_scene(const Exchange& x) {
@@ -97,19 +103,23 @@ void load_scene(const Exchange& x, const v1::LoadScene& request) {
   });
 }
 
-void pause(const Exchange& x) {
+void pause(const Exchange& x, const v1::Pause& request) {
   if (!x.needs_world() || refused_in_lockstep(x, "Pause")) return;
-  x.hub().tick.post(command_of(x, Command::Kind::pause), [x](const Notice&) {
-    x.hub().paused = true;
-    x.hub().broadcast(v1::Event::PAUSED, x.hub().client_name(x.client()));
+  x.hub().tick.post(command_of(x, Command::Kind::pause), [x, keep = request.keep()](const Notice&) {
+    Hub& hub = x.hub();
+    hub.paused = true;
+    hub.pause_mode.begin(x.client(), keep);
+    hub.broadcast(v1::Event::PAUSED, hub.client_name(x.client()));
     x.done();
+    if (x.session() == nullptr) fall_back(hub, x.client());  // left meanwhile
   });
 }
 
-void resume(const Exchange& x) {
-  if (!x.needs_world() || refused_in_lockstep(x, "Resume")) return;
+void resume(const Exchange& x, const v1::Resume& request) {
+  if (!may_change_mode(x, request.force()) || refused_in_lockstep(x, "Resume")) return;
   x.hub().tick.post(command_of(x, Command::Kind::resume), [x](const Notice&) {
     x.hub().paused = false;
+    x.hub().pause_mode.end();
     x.hub().broadcast(v1::Event::RESUMED, x.hub().client_name(x.client()));
     x.done();
   });
@@ -131,26 +141,22 @@ void step(const Exchange& x, const v1::Step& request) {
 }
 
 void set_lockstep(const Exchange& x, const v1::SetLockstep& request) {
-  if (!x.needs_world()) return;
+  if (!may_change_mode(x, request.force() && !request.on())) return;
   Hub& hub = x.hub();
-  if (request.on() == hub.tick.lockstep()) return x.done();
-  if (!request.on()) {
-    hub.lockstep->cancel();
-    hub.realtime->restart_links(true);
-    hub.tick.give_world_back();
-    hub.paused = false;
-    if (hub.options.priority > 0) set_helper_priority(hub.options.priority);
-    hub.broadcast(v1::Event::LOCKSTEP_CHANGED, "off");
+  if (request.on() == hub.tick.lockstep()) {
+    if (request.on()) hub.lockstep_mode.begin(x.client(), request.keep());
     return x.done();
   }
-  hub.tick.post(command_of(x, Command::Kind::lockstep_on), [x](const Notice&) {
+  if (!request.on()) {
+    hub.lockstep->end();
+    return x.done();
+  }
+  hub.tick.post(command_of(x, Command::Kind::lockstep_on), [x, keep = request.keep()](const Notice&) {
     Hub& h = x.hub();
-    if (!h.tick.lockstep()) h.tick.take_world();
-    h.realtime->restart_links(false);
-    h.paused = false;
-    if (h.options.priority > 0) set_helper_priority(0);
-    h.broadcast(v1::Event::LOCKSTEP_CHANGED, "on");
+    h.lockstep_mode.begin(x.client(), keep);
+    h.lockstep->begin();
     x.done();
+    if (x.session() == nullptr) fall_back(h, x.client());  // left meanwhile
   });
 }
 

@@ -92,6 +92,7 @@ void NetServer::start(bool lockstep) {
   handlers.verdict = [this](const Notice& notice) { realtime_.give_verdict(notice); };
   handlers.event = [this](const Notice& notice) { on_event(notice); };
   handlers.state = [this](const StateSlot& slot) {
+    hub_.tell_expiries();  // of this tick's notices, all of which came before its state
     if (slot.frame.epoch == hub_.scene.epoch) hub_.newest = slot.frame;
     if (play_) play_->published(slot.frame);
     if (slot.frame.epoch == hub_.scene.epoch && slot.frame.has_shadow) hub_.shadow_seen.add(slot.frame.shadow);
@@ -103,7 +104,11 @@ void NetServer::start(bool lockstep) {
   handlers.datagrams = [this] { realtime_.receive_batch(); };
   handlers.done = [this](const Notice& notice, const std::string& about) { record_.done(notice, about); };
   hub_.tick.start(std::move(handlers));
-  if (lockstep) hub_.tick.take_world();
+  if (lockstep) {
+    hub_.tick.take_world();
+    hub_.lockstep_mode.begin_for_good();
+    hub_.lease_clock.stop(now_ns());
+  }
   realtime_.start();
   if (web_) web_->start();
   record_.start();
@@ -147,7 +152,8 @@ void NetServer::watch_leases() {
   lease_timer_.expires_after(kLeasePeriod);
   lease_timer_.async_wait([this](asio::error_code error) {
     if (error) return;
-    hub_.channels_lost(hub_.authority.expire(now_ns()), true);
+    hub_.channels_lost(hub_.authority.expire(hub_.lease_now()), true);
+    hub_.tell_expiries();
     watch_leases();
   });
 }
@@ -156,6 +162,7 @@ void NetServer::every_second() {
   second_timer_.expires_after(std::chrono::seconds(1));
   second_timer_.async_wait([this](asio::error_code error) {
     if (error) return;
+    end_silent();
     for (const std::string& line : statistics_.roll()) spdlog::warn("{}", line);
     for (const std::string& line : hub_.turned_away.take_lines()) spdlog::warn("{}", line);
     if (on_second) on_second(statistics_.status_line());
@@ -163,15 +170,34 @@ void NetServer::every_second() {
   });
 }
 
+// Whoever sent nothing at all for so long has vanished, though its end of the connection may seem alive. In lockstep a
+// client may sit at a breakpoint for as long as it likes.
+void NetServer::end_silent() {
+  const std::uint64_t now = now_ns();
+  if (!silence_.look(now, hub_.tick.lockstep())) return;
+  for (const auto& weak : hub_.connections) {
+    const auto c = weak.lock();
+    const Session* session = c ? c->session() : nullptr;
+    if (session != nullptr && !c->is_framed() && silence_.vanished(session->heard_ns(), now)) c->end_silent();
+  }
+}
+
+void NetServer::joint_expired(JointIndex joint) {
+  const Model& model = hub_.scene.model();
+  if (joint >= model.joints.size()) return;
+  const std::uint32_t robot = model.joints[joint].robot;
+  hub_.expiries.joint(model.robots[robot].name, hub_.scene.channel_name(hub_.scene.joint_channel(joint)),
+                      hub_.scene.world->driven_joints(robot).size());
+}
+
 void NetServer::on_event(const Notice& notice) {
   const std::vector<Body>& bodies = hub_.scene.model().bodies;
   const std::string body = notice.body < bodies.size() ? bodies[notice.body].name : std::string("?");
   switch (notice.kind) {
     case Notice::Kind::channel_expired:
-      return hub_.broadcast(v1::Event::COMMANDS_EXPIRED, "body/" + body + "/wrench");
+      return hub_.expiries.body("body/" + body + "/wrench");
     case Notice::Kind::joint_expired:
-      return hub_.broadcast(v1::Event::COMMANDS_EXPIRED,
-                            hub_.scene.channel_name(hub_.scene.joint_channel(notice.joint)));
+      return joint_expired(notice.joint);
     case Notice::Kind::robot_fault: {
       const std::vector<Robot>& robots = hub_.scene.model().robots;
       const std::string robot = notice.robot < robots.size() ? robots[notice.robot].name : std::string("?");

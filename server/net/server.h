@@ -53,6 +53,8 @@ class NetServer {
   void take(asio::ip::tcp::socket socket);
   void watch_leases();
   void every_second();
+  void end_silent();
+  void joint_expired(JointIndex joint);
   void on_event(const Notice& notice);
 
   Hub hub_;
@@ -63,6 +65,7 @@ class NetServer {
   NetStatistics statistics_;
   std::unique_ptr<WebPort> web_;  // null: switched off
   RecordDesk record_;
+  SilenceWatch silence_;
   std::unique_ptr<PlayDesk> play_;  // null: the world is live
   LastDescriptor last_descriptor_;
   asio::steady_timer accept_timer_, lease_timer_, second_timer_, stop_timer_;

@@ -6,15 +6,22 @@
 
 namespace tactus {
 
-std::vector<LostChannel> Authority::set_bodies(std::uint32_t bodies, std::uint32_t joints) {
+std::vector<LostChannel> Authority::end_driving() {
   std::vector<LostChannel> lost;
   for (Lease& lease : leases_) {
     for (const Channel channel : lease.channels) {
-      if (channel != kWorldChannel) lost.push_back({lease.client, channel});
+      if (channel == kWorldChannel) continue;
+      lost.push_back({lease.client, channel});
+      holder_[channel] = Holder{};
     }
     std::erase_if(lease.channels, [](Channel c) { return c != kWorldChannel; });
   }
   std::erase_if(leases_, [](const Lease& lease) { return lease.channels.empty(); });
+  return lost;
+}
+
+std::vector<LostChannel> Authority::set_bodies(std::uint32_t bodies, std::uint32_t joints) {
+  std::vector<LostChannel> lost = end_driving();
   holder_.resize(1);
   holder_.resize(std::size_t{bodies} + joints + 1);
   return lost;

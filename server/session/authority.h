@@ -56,6 +56,8 @@ class Authority {
   // A new scene: all leases of body and joint channels are void, and returned; the world's stays.
   std::vector<LostChannel> set_bodies(std::uint32_t bodies, std::uint32_t joints = 0);
   std::vector<LostChannel> drop_client(ClientSlot client);
+  // All leases but that of the world end.
+  std::vector<LostChannel> end_driving();
   std::vector<LostChannel> expire(std::uint64_t now_ns);
 
   // O(1): for each row of each command.

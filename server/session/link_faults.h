@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -139,7 +140,8 @@ struct FaultyLinks {
               std::size_t capacity);
   std::uint64_t seed;
   std::unique_ptr<FaultyLink> up, down;
-  bool of_scene = false;  // goes with the scene
+  bool of_scene = false;                // goes with the scene
+  std::optional<std::uint16_t> set_by;  // another client, with whom they go
 };
 
 // A client's seed where many clients share one setting: differs between names, not between runs.

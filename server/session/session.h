@@ -91,6 +91,9 @@ class Session {
   // The client has been sent the state of a tick.
   void sent_tick(const TickStamps& stamps) noexcept;
   void saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept;
+  // Anything authentic came from this client, a datagram or a request (ownership.h, SilenceWatch).
+  void heard(std::uint64_t now_ns) noexcept { heard_ns_ = now_ns; }
+  [[nodiscard]] std::uint64_t heard_ns() const noexcept { return heard_ns_; }
   [[nodiscard]] const Echo& echo() const noexcept { return echo_; }
   // Streams only to a client that was heard in the last 5 s.
   [[nodiscard]] bool is_heard(std::uint64_t now_ns) const noexcept {
@@ -126,7 +129,7 @@ class Session {
   std::string name_;
   bool by_token_;
   Echo echo_;
-  std::uint64_t last_heard_ns_ = 0, sequence_out_ = 0, newest_arrival_ = 0;
+  std::uint64_t last_heard_ns_ = 0, heard_ns_ = 0, sequence_out_ = 0, newest_arrival_ = 0;
   std::uint32_t next_subscription_ = 1;
   std::array<VerdictRecord, wire::kVerdictsRepeated> verdicts_{};
   std::size_t verdict_count_ = 0;

@@ -1,5 +1,7 @@
 // Leases, commands, the control loop and lockstep.
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 
 #include "clients/cpp/src/client_impl.h"
 #include "clients/cpp/src/command_codec.h"
@@ -113,6 +115,11 @@ void Client::arm() {
   impl_->disarm_reason.clear();
 }
 
+std::string Client::disarm_reason() const {
+  const std::lock_guard lock(impl_->m);
+  return impl_->armed ? std::string() : impl_->disarm_reason;
+}
+
 bool Client::armed() const {
   const std::lock_guard lock(impl_->m);
   return impl_->armed;
@@ -149,7 +156,40 @@ void Client::disarm() noexcept {
   }
 }
 
+std::int64_t awake_ns() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
+}
+
+std::string stood_still_text(std::int64_t ns) {
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "this program stood still for %.1f s, longer than its commands live; look at the world, arm() to go on",
+                1e-9 * static_cast<double>(ns));
+  return text;
+}
+
+// Suspended, or in a debugger that stops all threads: then the io thread did not turn. What waited to be sent is of a
+// world that has moved on. In lockstep the world waited, too.
+bool Client::Impl::stood_still() noexcept {
+  const std::int64_t turned = turned_ns.load(std::memory_order_relaxed), still_ns = awake_ns() - turned;
+  if (turned == 0 || still_ns < kStandstillNs) return false;
+  try {
+    {
+      const std::lock_guard lock(m);
+      const bool lockstep = known_tick || (latest && (latest->status_bits & v1::STATUS_LOCKSTEP) != 0);
+      if (!armed || lockstep || commanded_ns == 0 || turned - commanded_ns > kStandstillNs) return false;
+    }
+    drop_authority(stood_still_text(still_ns));
+  } catch (...) {
+    return true;  // no memory for the words: the command is not sent all the same
+  }
+  return true;
+}
+
 SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
+  if (!zero && !command.empty() && stood_still()) return {SendStatus::not_armed, 0};
   std::shared_ptr<Realtime> link;
   std::shared_ptr<const v1::SceneDescription> description;
   std::int64_t received_ns = 0;
@@ -179,6 +219,7 @@ SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
     const std::int64_t now = now_ns();
     tracker.sent(number, now);
     quality.on_sent(command.expected_tick, now);
+    commanded_ns = awake_ns();
     for (const Wrench& row : command.rows) commanded.insert(row.body);
     for (const JointRow& row : command.joints) commanded_joints.insert(row.joint);
   });
@@ -323,11 +364,18 @@ Report Client::run(const Loop& loop) {
     if (turn.end) return end(turn.end->first, turn.end->second);
     if (!turn.state) continue;
     heard_ns = now_ns();
+    const std::int64_t called_ns = awake_ns();
     command.clear();
     command.deadline_us = 0;
     command.expected_tick = turn.state->tick;
     const bool go_on = loop(*turn.state, turn.link, command);
     ++report.cycles;
+    const std::int64_t still_ns = awake_ns() - called_ns;
+    const bool lockstep = (turn.state->status_bits & v1::STATUS_LOCKSTEP) != 0;
+    if (was_armed && !lockstep && !command.empty() && still_ns > kStandstillNs) {
+      d.drop_authority(stood_still_text(still_ns));  // in the callback, for example at a breakpoint
+      return end(Report::End::disarmed, stood_still_text(still_ns));
+    }
     if (!command.empty() && !send(command)) ++report.send_failures;
     if (!go_on) return end(Report::End::finished, "the loop's callback ended it");
   }

@@ -101,6 +101,7 @@ void Client::Impl::on_up(const Handshake& handshake) {
     scene = placeholder;
   }
   beats = 0;
+  turned_ns.store(awake_ns(), std::memory_order_relaxed);
   heartbeat_ns = probe_sent_ns = 0;
   renewed_ns = now_ns();
   set_up_streams();
@@ -239,6 +240,8 @@ void Client::Impl::on_event(const v1::Event& event) {
       session.request(std::move(describe), [](const Outcome&) {});  // on_reply adopts it
     }
   }
+  if (event.kind() == v1::Event::STOPPED)
+    drop_authority("stopped by " + event.text() + ": look at the world, arm() to go on");
   if (event.kind() == v1::Event::LEASE_LOST) {
     bool ours = false;
     {
@@ -340,6 +343,11 @@ void Client::Impl::send_heartbeat() {
   heartbeat_ns = now_ns();
 }
 
+void Client::Impl::io_turned() {
+  stood_still();  // before the mark moves on: whoever wakes first finds it
+  turned_ns.store(awake_ns(), std::memory_order_relaxed);
+}
+
 // Every 10 ms. Pings: each beat in the first 200 ms, so that the clock is known early; ten a second afterwards.
 void Client::Impl::beat() {
   timer.expires_after(kBeat);
@@ -350,6 +358,7 @@ void Client::Impl::beat() {
       link = realtime;
     }
     if (error || !link) return;
+    io_turned();
     link->take_back();
     const std::int64_t now = now_ns();
     if (++beats < 20 || beats % 10 == 0) {

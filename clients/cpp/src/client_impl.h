@@ -2,6 +2,7 @@
 // that user threads read. Lock order: Realtime's send mutex, then `m`; nothing is called back while `m` is held.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -47,7 +48,9 @@ struct Client::Impl {
   void finish_up();
   void adopt_scene(const v1::SceneDescription& description);
   void drop_authority(const std::string& why);
-  void beat();  // timer: heartbeat, ping, lease renewal, liveness
+  bool stood_still() noexcept;  // while it was commanding: then it is disarmed
+  void io_turned();             // the io thread is alive
+  void beat();                  // timer: heartbeat, ping, lease renewal, liveness
   void renew_leases();
   void send_heartbeat();
   void refresh_figures();
@@ -103,6 +106,8 @@ struct Client::Impl {
   std::vector<Claim> claims;
   bool armed = false;
   std::set<std::uint32_t> commanded, commanded_joints;
+  std::int64_t commanded_ns = 0;  // the last command with rows, by the clock that counts a sleep of the machine
+  std::atomic<std::int64_t> turned_ns{0};  // the io thread's last beat, by the same clock
   std::deque<Verdict> verdicts;
 
   struct Callbacks {
@@ -131,6 +136,12 @@ struct Client::Impl {
 
   std::thread thread;  // last: starts when all above is there
 };
+
+// A program that stood still for so long does not go on commanding by itself. As long as a stream may be silent.
+inline constexpr std::int64_t kStandstillNs = 1'000'000'000;
+// A monotonic clock that goes on while the machine sleeps.
+std::int64_t awake_ns() noexcept;
+std::string stood_still_text(std::int64_t ns);
 
 v1::Request subscribe_request(const Subscription& wanted);
 // "crate" -> "body/crate/wrench"; "world" and paths stay.

@@ -60,16 +60,25 @@ v1::LeaseList Client::list_leases() {
   return call(*this, [](auto& m) { m.mutable_list_leases(); }).leases();
 }
 
-void Client::pause() {
-  call(*this, [](auto& m) { m.mutable_pause(); });
+void Client::stop() {
+  call(*this, [](auto& m) { m.mutable_stop(); });
 }
 
-void Client::resume() {
-  call(*this, [](auto& m) { m.mutable_resume(); });
+void Client::pause(bool keep) {
+  call(*this, [&](auto& m) { m.mutable_pause()->set_keep(keep); });
 }
 
-void Client::set_lockstep(bool on) {
-  call(*this, [&](auto& m) { m.mutable_set_lockstep()->set_on(on); });
+void Client::resume(bool force) {
+  call(*this, [&](auto& m) { m.mutable_resume()->set_force(force); });
+}
+
+void Client::set_lockstep(bool on, bool keep, bool force) {
+  call(*this, [&](auto& m) {
+    v1::SetLockstep& set = *m.mutable_set_lockstep();
+    set.set_on(on);
+    set.set_keep(keep);
+    set.set_force(force);
+  });
 }
 
 v1::SceneDescription Client::reset() {

@@ -95,6 +95,7 @@ class Client {
   void arm();              // allow commands; takes leases again that were lost
   void disarm() noexcept;  // zero command, release leases; arm() takes them again
   bool armed() const;
+  std::string disarm_reason() const;  // one sentence, for people; empty while armed, or before the first arm()
   SendResult send(const Command& command) noexcept;  // from any thread
   void send_zero() noexcept;                         // zero to every body commanded since arm()
   std::vector<Verdict> take_verdicts();              // those not yet taken, oldest first; keeps at most 4,096
@@ -113,11 +114,15 @@ class Client {
   // thread.
   void on_tool(std::function<void(const v1::ToolPacket&, std::int64_t receive_ns)> callback);
 
-  // --- The world. All but snapshot and statistics need the lease "world".
-  void pause();
-  void resume();
+  // Ends every command of every client, and all leases but "world"; needs none. Everybody is disarmed, this client too.
+  void stop();
+
+  // --- The world. All but snapshot and statistics need the lease "world". Pause and lockstep fall back when this
+  // client leaves, unless `keep`; `force` ends them without the lease.
+  void pause(bool keep = false);
+  void resume(bool force = false);
   v1::GrantReply step(std::uint32_t ticks = 1);  // n ticks, in lockstep or in a paused world; deterministic
-  void set_lockstep(bool on);
+  void set_lockstep(bool on, bool keep = false, bool force = false);
   v1::GrantReply grant(std::uint64_t run_to_tick);  // lockstep, over TCP: tick reached and state hash
   // Lockstep over UDP: sends the command (if any), grants n ticks and returns the state of the last one; repeats the
   // grant until it answers (a repeated grant is harmless). Throws Error(timeout). The command needs a deadline_us of n

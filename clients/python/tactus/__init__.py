@@ -24,6 +24,7 @@ from .errors import (
     RequestError,
     ServerFull,
     StaleEpoch,
+    StoodStill,
     TactusError,
     TimedOut,
     TokenFileError,

@@ -233,11 +233,29 @@ class Client:
 
     # --- time
 
-    def pause(self) -> None:
-        self._world_request("pause")
+    def pause(self, *, keep: bool = False) -> None:
+        """Stops simulated time. It goes on when this client leaves, unless `keep`."""
+        self._world_request("pause", keep=keep)
 
-    def resume(self) -> None:
-        self._world_request("resume")
+    def resume(self, *, force: bool = False) -> None:
+        """Lets simulated time run again. `force`: without the lease "world", whoever holds it."""
+        if force:
+            self.connection.request("resume", force=True)
+        else:
+            self._world_request("resume")
+
+    def set_lockstep(self, on: bool, *, keep: bool = False, force: bool = False) -> None:
+        """Switches the mode as such; to step in it, lockstep() is simpler. It falls back when this client leaves, unless `keep`.
+        `force`: off without the lease "world", whoever holds it."""
+        if force and not on:
+            self.connection.request("set_lockstep", on=False, force=True)
+        else:
+            self._world_request("set_lockstep", on=on, keep=keep)
+
+    def stop(self) -> None:
+        """Ends every command of every client, and all leases but "world"; needs no lease. The world runs on. All clients are disarmed,
+        this one too: arm() to go on."""
+        self.connection.request("stop")
 
     def step(self, ticks: int = 1):
         """Advances a paused world; returns a GrantReply with tick and state_hash."""
@@ -291,12 +309,13 @@ class Client:
 
     # --- the link
 
-    def set_link_faults(self, *, up: dict = None, down: dict = None, seed: int = 1, session: int = 0) -> LinkFaultsReply:
+    def set_link_faults(self, *, up: dict = None, down: dict = None, seed: int = 1, session: int = 0,
+                        keep: bool = False) -> LinkFaultsReply:  # fmt: skip
         """Lets the server delay, lose, double and reorder this client's datagrams on purpose: `up` to the server, `down` from it, for
         example down=dict(delay_us=2000, jitter_us=500, loss=0.01, loss_burst=3); also duplicate, reorder, reorder_us, keep_order (proto
         LinkDirection). Without a direction it is sound. The same seed gives the same faults; in lockstep delays count in ticks. Another
-        client's `session` needs the lease "world". Raises BadValue that names key and range."""
-        wish = dict(up=dict(up or {}), down=dict(down or {}), seed=seed, session=session)
+        client's `session` needs the lease "world"; its faults end when this client leaves, unless `keep`. Raises BadValue that names key and range."""
+        wish = dict(up=dict(up or {}), down=dict(down or {}), seed=seed, session=session, keep=keep)
         reply = self._world_request("set_link_faults", **wish) if session else self.connection.request("set_link_faults", **wish)
         return reply.link_faults
 
@@ -387,10 +406,11 @@ class Client:
         self.connection.leases.ensure_all(expand_channels([f"joint/{robot}/*"], self.scene))
         return self._send(packet)
 
-    def set_joint_options(self, *joints: str, **options) -> None:
+    def set_joint_options(self, *joints: str, keep: bool = False, **options) -> None:
         """Changes how channels take commands, of robots or of single joints (robot/joint): missed ("hold", "extrapolate", "ramp", "brake"),
         tolerance_ticks, fault_ticks, ramp_s, cutoff_hz, effort_limit, effort_rate_limit, velocity_limit (0: none). What is not named stays
-        as it is with the first of the joints. Claims them for its time, unless held."""
+        as it is with the first of the joints. Claims them for its time, unless held. What was before comes back when the lease is lost, when
+        somebody else takes the joints, or when this client leaves, unless `keep`."""
         scene = self.refresh_scene()
         first = scene.robot(joints[0]).joints[0] if joints[0] in scene.robots else scene.joint(joints[0])
         wish = type(first.description.options)()
@@ -398,7 +418,7 @@ class Client:
         for key, value in options.items():
             setattr(wish, key, value)
         with self.connection.leases.holding(self._joint_channels(joints)):
-            self.connection.request("set_joint_options", joints=list(joints), options=wish)
+            self.connection.request("set_joint_options", joints=list(joints), options=wish, keep=keep)
 
     def recover(self, robot: str) -> None:
         """Clears a robot's latched fault: it takes commands again. Claims it for the time, unless held."""

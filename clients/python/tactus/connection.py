@@ -15,6 +15,7 @@ from .errors import (
     LinkLost,
     NotArmed,
     ProtocolError,
+    StoodStill,
     TactusError,
     TimedOut,
     UsedAfterFork,
@@ -24,7 +25,7 @@ from .errors import (
 from .leases import LeaseKeeper
 from .link import Link, make_request
 from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket, ToolPacket
-from .scene import Event, Scene
+from .scene import Event, EventLog, Scene
 from .state import ClockEstimate, VerdictLog
 
 HEARTBEAT_S = 0.5
@@ -32,6 +33,17 @@ UPKEEP_S = 0.2
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.05, 1.0
 EVENTS_KEPT = 1024
 ARRIVALS_KEPT = 64
+PROBE_S = 5.0  # without a reply: a request, so that the server hears of us where datagrams do not arrive
+STANDSTILL_S = 1.0  # a program that stood still for so long does not go on commanding by itself
+
+
+def awake_s() -> float:
+    """A monotonic clock that goes on while the machine sleeps, where there is one."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def stood_still_text(seconds: float) -> str:
+    return f"this program stood still for {seconds:.1f} s, longer than its commands live"
 
 
 class _Pending:
@@ -56,6 +68,9 @@ class Connection:
         self.up = False
         self.armed = True
         self.disarm_reason = ""
+        self.in_lockstep = False  # by this client: the world waits, and so may the program
+        self._commanded_at = 0.0  # the last command, and the last turn of the receive thread, by awake_s()
+        self._turned_at = awake_s()
         self.lost_leases = []
         self.reconnects = 0
         self.scene = None
@@ -63,7 +78,7 @@ class Connection:
         self.verdicts = VerdictLog()
         self.clock = ClockEstimate()
         self.leases = LeaseKeeper(self)
-        self._events = collections.deque(maxlen=EVENTS_KEPT)
+        self._events = EventLog(EVENTS_KEPT)
         self._pending = {}
         self._answered_ping_ns = 0  # send time of the newest ping that was answered
         self.tools = {}  # newest TOOL of each tool that a device holds (subscribe with tools=True)
@@ -71,6 +86,7 @@ class Connection:
         self._arrivals = collections.OrderedDict()  # tick -> when its state had arrived complete; the last few
         self._states_received = 0
         self._own_changes = 0
+        self._replied_at = time.monotonic()
         self._refreshing = False
         self._untold = []  # SCENE_CHANGED until the new scene is known
         self._down_reason = ""
@@ -119,6 +135,7 @@ class Connection:
         with self.lock:
             link = self._link_up()
             self.require_armed()
+            self._commanded_at = awake_s()
         packet.client_recv_ns = self._arrivals.get(packet.expected_tick, 0)
         packet.states_received = self._states_received
         packet.states_lost = link.datagrams_lost
@@ -169,15 +186,13 @@ class Connection:
 
     def take_events(self) -> list:
         with self.lock:
-            out = list(self._events)
-            self._events.clear()
-            return out
+            return self._events.take()
 
     def wait_event(self, kinds, timeout_s):
         """Removes and returns the oldest event of these kinds."""
 
         def find():
-            return next((e for e in self._events if e.kind in kinds), None)
+            return self._events.find(kinds)
 
         with self.lock:
             if not self.changed.wait_for(find, timeout_s):
@@ -190,10 +205,25 @@ class Connection:
         with self.lock:
             self.armed, self.disarm_reason = False, reason
 
+    def stood_still(self, seconds: float) -> None:
+        """Commands wait for arm(): the world has moved on since this program last looked."""
+        self.disarm(stood_still_text(seconds))
+
+    def _look_at_clock(self):
+        """Suspended or in a debugger the receive thread does not turn. Whoever wakes first finds it: this thread, or a command."""
+        with self.lock:
+            turned_at, now = self._turned_at, awake_s()
+            was_commanding = turned_at - self._commanded_at < STANDSTILL_S
+            if now - turned_at > STANDSTILL_S and was_commanding and self.armed and not self.in_lockstep:
+                self.stood_still(now - turned_at)
+
     def require_armed(self) -> None:
         """Raises NotArmed with the reason."""
         if self._forked is not None:
             raise self._forked
+        self._look_at_clock()
+        if not self.armed and self.disarm_reason.startswith("this program"):
+            raise StoodStill(f"{self.disarm_reason}: look at scene and state, then call arm() to go on")
         if not self.armed:
             raise NotArmed(f"commands are held back since {self.disarm_reason}: look at scene and state, then call arm()")
 
@@ -263,7 +293,10 @@ class Connection:
             selector.register(link.udp, selectors.EVENT_READ, lambda: self._take_datagrams(link))
             selector.register(self._wake_out, selectors.EVENT_READ, lambda: None)
             next_upkeep = next_heartbeat = 0.0
+            self._turned_at = awake_s()
             while not self.closed:
+                self._look_at_clock()
+                self._turned_at = awake_s()
                 now = time.monotonic()
                 if now >= next_upkeep:
                     next_upkeep = now + UPKEEP_S
@@ -275,6 +308,9 @@ class Connection:
                     key.data()
 
     def _beat(self, link):
+        if time.monotonic() - self._replied_at > PROBE_S:
+            self._replied_at = time.monotonic()
+            self.request_later("list_leases", lambda reply: None)
         link.send_datagram(wire.COMMAND, CommandPacket(scene_epoch=self.scene.scene_epoch, client_send_ns=time.monotonic_ns()))
         self._ping(link)
 
@@ -288,6 +324,7 @@ class Connection:
             self._take_reply(reply)
 
     def _take_reply(self, reply):
+        self._replied_at = time.monotonic()
         if reply.id == 0:
             if reply.HasField("error"):
                 raise LinkLost(str(request_error(reply.error)))
@@ -307,7 +344,9 @@ class Connection:
         kind = EventKind(event.kind).name if event.kind in EventKind._value2member_map_ else f"EVENT_{event.kind}"
         if kind == "LEASE_LOST":
             self.leases.lost(event.text, "the server took it away (expired or taken over)")
-        told = Event(kind, event.tick, event.text, event.scene_epoch)
+        if kind == "STOPPED":
+            self.disarm(f"{event.text} stopped everything")
+        told = Event(kind, event.tick, event.text, event.scene_epoch, event.count or 1)
         if kind == "SCENE_CHANGED" and event.scene_epoch != self.scene.scene_epoch:
             self._scene_is_new(told)
         else:
@@ -546,7 +585,7 @@ class Connection:
 
     def _emit(self, event):
         with self.lock:
-            self._events.append(event)
+            self._events.add(event)
             self.changed.notify_all()
 
 

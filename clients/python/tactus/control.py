@@ -3,8 +3,10 @@ import collections
 import time
 from typing import NamedTuple
 
-from .errors import LinkLost, NotArmed, NotLeased, TimedOut
+from .connection import STANDSTILL_S, awake_s, stood_still_text
+from .errors import LinkLost, NotArmed, NotLeased, StoodStill, TimedOut
 from .leases import expand_channels, wrench_channel
+from .messages import Status
 from .robot import RobotCommand
 
 _MISSED = ("HELD", "EXTRAPOLATED", "RAMPED", "BRAKED")  # not of a command's arrival: what followed it
@@ -77,9 +79,11 @@ class ControlLoop:
             if last_tick is not None and state.tick > last_tick:
                 self._skipped += state.tick - last_tick - 1
             last_tick = state.tick
+            called_at = awake_s()
             wrenches = self._call(state)
             if wrenches is STOP:
                 return
+            self._require_awake(called_at, STANDSTILL_S, state.status & Status.LOCKSTEP)
             try:
                 self._send(wrenches, state)
             except (NotArmed, NotLeased):
@@ -88,10 +92,22 @@ class ControlLoop:
             self._require_same_link(reconnects)
             self._count_verdicts()
 
+    def _require_awake(self, since, longest_s, in_lockstep=False):
+        """Ends the loop when this program stood still since then, suspended or at a breakpoint: what it would send now is of a world
+        that has moved on. In lockstep the world waited."""
+        still_s = awake_s() - since
+        if still_s > longest_s and not in_lockstep:
+            self._client.connection.stood_still(still_s)
+            raise StoodStill(f"the control loop ended: {stood_still_text(still_s)}; look at the state, arm(), start it again")
+
     def _next(self, stream):
+        waited_from = awake_s()
         try:
-            return stream.newest(SILENCE_S)
+            state = stream.newest(SILENCE_S)
+            self._require_awake(waited_from, SILENCE_S + STANDSTILL_S, state.status & Status.LOCKSTEP)
+            return state
         except TimedOut as error:
+            self._require_awake(waited_from, SILENCE_S + STANDSTILL_S)
             raise LinkLost(f"the control loop ended: {error}") from error
 
     def _require_same_link(self, reconnects):

@@ -38,6 +38,10 @@ class UsedAfterFork(LinkLost):
     """The client belongs to the process that made it: a forked child connects anew. The parent's goes on."""
 
 
+class StoodStill(NotArmed):
+    """This program stood still (suspended, at a breakpoint) for longer than its commands live: they are held back until arm()."""
+
+
 class TimedOut(TactusError):
     """Nothing came within the time given."""
 

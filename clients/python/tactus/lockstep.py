@@ -2,8 +2,8 @@
 import contextlib
 import time
 
-from .errors import TactusError, TimedOut
-from .messages import GrantPacket, VerdictCode
+from .errors import LinkLost, StaleEpoch, TactusError, TimedOut, WrongState
+from .messages import ErrorCode, GrantPacket, Status, VerdictCode
 from .state import State
 
 GRANT_TICKS_MAX = 10_000
@@ -30,20 +30,21 @@ class Lockstep:
         with contextlib.ExitStack() as stack:
             stack.enter_context(client.connection.leases.holding(["world"]))
             self._was_on = client.statistics().lockstep
-            if not self._was_on:
-                client.connection.request("set_lockstep", on=True)
+            client.connection.request("set_lockstep", on=True)  # where it is on already, it is ours from now on
             self._own_stream or client.default_subscription()
             client.take_unjudged()
             client.connection.barrier(1.0)  # the server knows our address, so that states can come
             self.resynchronize()
             self._lease = stack.pop_all()
         client.active_lockstep = self
+        client.connection.in_lockstep = True
         return self
 
     def __exit__(self, *_):
         self._client.active_lockstep = None
+        self._client.connection.in_lockstep = False
         try:
-            if not self._was_on:
+            if not self._was_on and self._is_ours():
                 self._client.connection.request("set_lockstep", on=False)
         except TactusError:
             pass  # the link fell, or the lease is lost: the server is no longer ours to set
@@ -64,6 +65,8 @@ class Lockstep:
 
     def resynchronize(self) -> None:
         """Takes the server's present tick as ours; the client does so after a reset, load or restore."""
+        connection = self._client.connection
+        self._of = (connection.reconnects, connection.scene.scene_epoch)
         self.tick = self._grant_and_hash(0).tick  # a tick already reached is answered with the present one
         self._stream = self._own_stream or self._client.default_subscription()
         self._stream.skip()
@@ -77,6 +80,20 @@ class Lockstep:
     def state_hash(self) -> int:
         """Hash of the present state: equal hashes mean equal states, bit by bit."""
         return self._grant_and_hash(self.tick).state_hash
+
+    def _is_ours(self):
+        connection = self._client.connection
+        return connection.up and connection.reconnects == self._of[0]
+
+    def _require_ours(self):
+        """The server, its run and its mode are those of this context: an old one never steps a new world."""
+        connection = self._client.connection
+        again = "leave this context, look at the world, and enter a new one"
+        if not self._is_ours():
+            why = connection.down_text() or "the connection fell and was made anew: the server may have been restarted"
+            raise LinkLost(f"this lockstep has ended with its connection ({why}); {again}")
+        if connection.scene.scene_epoch != self._of[1]:
+            raise StaleEpoch(ErrorCode.STALE_EPOCH, "another scene was loaded since this lockstep began", again)
 
     def _run_to(self, tick):
         # Over the real-time channel, so that the grant cannot overtake the commands sent before it.
@@ -94,9 +111,13 @@ class Lockstep:
         asked_why = False
         wait_s = RESEND_S
         while time.monotonic() < end:
+            self._require_ours()
             connection.send_grant(packet)  # repeated when lost: a repeated grant is harmless
             granted = lambda: connection.granted_tick is not None and connection.granted_tick >= tick  # noqa: E731
             done, state = self._stream.skip_to(tick, granted, min(wait_s, end - time.monotonic()))
+            self._require_ours()
+            if done and state is not None and not state.status & Status.LOCKSTEP:
+                raise WrongState(ErrorCode.WRONG_STATE, "the server is not in lockstep any more (event LOCKSTEP_CHANGED)", "enter lockstep() anew")
             if done:
                 return state
             if not asked_why:
@@ -106,6 +127,7 @@ class Lockstep:
         raise TimedOut(f"tick {tick} was not reached within {self._timeout_s} s; is the server overloaded?")
 
     def _grant_and_hash(self, tick):
+        self._require_ours()
         epoch = self._client.connection.scene.scene_epoch
         return self._client.connection.request("grant", run_to_tick=tick, scene_epoch=epoch, wait_s=self._timeout_s).grant
 

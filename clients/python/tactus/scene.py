@@ -1,4 +1,5 @@
 """What is in the world: the server's description of the running scene, with bodies by name."""
+import collections
 from typing import NamedTuple
 
 from .robot import Robot
@@ -68,6 +69,36 @@ class Event(NamedTuple):
     tick: int
     text: str
     scene_epoch: int
+    count: int = 1  # events of this kind that this one stands for
+
+
+class EventLog:
+    """The newest events. When it is full, the oldest of the most frequent kind makes room: what is rare is not pushed out."""
+
+    def __init__(self, kept: int):
+        self._kept = kept
+        self._events = []
+        self._counts = collections.Counter()
+
+    def add(self, event) -> None:
+        if len(self._events) >= self._kept:
+            kind = self._counts.most_common(1)[0][0]
+            self.remove(next(e for e in self._events if e.kind == kind))
+        self._events.append(event)
+        self._counts[event.kind] += 1
+
+    def remove(self, event) -> None:
+        self._events.remove(event)
+        self._counts[event.kind] -= 1
+
+    def find(self, kinds):
+        """The oldest of these kinds, or None."""
+        return next((e for e in self._events if e.kind in kinds), None)
+
+    def take(self) -> list:
+        out, self._events = self._events, []
+        self._counts.clear()
+        return out
 
 
 class Snapshot(NamedTuple):
