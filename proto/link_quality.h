@@ -35,14 +35,78 @@ struct LinkFigures {
   Spread compute_us, down_us, up_us, wake_late_us, work_us, wait_us;
   double round_trip_min_us = 0, period_us = 1000;
   double lost_down = 0, lost_up = 0, unanswered = 0, skipped = 0, refused = 0, bunched = 0;
+  double left_out = 0, own_period = 1;
   LinkCause cause = LinkCause::unknown;
   std::string explanation;
+  // What the sentence rests on beside them.
+  std::uint64_t window_cycles = 0;                // of the shares
+  std::uint32_t lost_in_a_row_window = 0;         // the most within it
+  double overtaken = 0;                           // states that the next one followed too closely, per cycle
+  bool tells_due = false;                         // the client says which states it could have answered
+  bool deaf_client = false, mute_client = false;  // one way of UDP: nothing of the one side arrives at the other
 };
 
-// The rule: cycles without a new command are put down to what was lost, not answered, skipped or refused; the rest, in
-// which two commands or none came, to whatever has the widest spread of times. The largest share is the cause. Sets
-// cause and explanation.
+// The rule: cycles without a new command are put down to what was lost, skipped or refused, to states that came bunched
+// (the link), and to commands that the client owed and did not send; the rest, in which two commands or none came, to
+// whatever has the widest spread of times. The largest share is the cause. Sets cause and explanation.
 void diagnose(LinkFigures& figures);
+
+// Counts the states that a client could have answered that needs its usual time for each and takes the newest: what it
+// leaves out of these is its own doing, what came too close together is not. Times: arrivals at the client's machine.
+class DueStates {
+ public:
+  void arrived(std::int64_t ns) noexcept;
+  // It was answered so long after its arrival. period: of the states.
+  void answered(std::int64_t after_ns, std::int64_t period_ns) noexcept;
+  // Arrived as well, and never came to be read: the socket was full.
+  void overflowed(std::uint64_t states) noexcept { count_ += states; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+ private:
+  bool waiting_ = false;
+  std::int64_t arrived_ns_ = 0, free_ns_ = INT64_MIN, usual_ns_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+// A command as it was sent.
+struct CommandNote {
+  std::uint64_t sequence = 0, states_due = 0;
+  std::int64_t send_ns = 0, recv_ns = 0;  // client's clock; recv: arrival of the state that it answers, 0: not known
+  std::uint32_t deadline_us = 0;
+};
+
+// The period of a controller that is slower than the states because it means to be: it leaves the same number of them
+// out each time, does not work all the while, and its commands live until the next. Medians of the last 64 commands.
+class OwnPeriod {
+ public:
+  void command(const CommandNote& note) noexcept;
+  // In cycles; 1: it answers each state as well as it can.
+  [[nodiscard]] double cycles() const noexcept { return cycles_; }
+
+ private:
+  static constexpr std::size_t kKept = 64, kJudgeEvery = 16;
+  void judge() noexcept;
+  std::array<double, kKept> due_{}, interval_ns_{}, busy_{};
+  std::uint64_t count_ = 0;
+  CommandNote last_;
+  double cycles_ = 1;
+};
+
+// From where to where a control loop runs. A few commands are none; it is over when it says so, and silent, but not
+// over, when commands stay away. Times: one clock.
+class ControlSpan {
+ public:
+  enum class Phase : std::uint8_t { off, begins, on, silent };
+  void command(std::uint64_t now_ns, bool ends) noexcept;
+  void end() noexcept;
+  // Of a cycle that ends now; begins: once.
+  [[nodiscard]] Phase cycle(std::uint64_t now_ns) noexcept;
+
+ private:
+  std::uint64_t last_ns_ = 0;
+  std::uint32_t streak_ = 0;
+  bool running_ = false, begun_ = false;
+};
 
 // The last values of a time, in nanoseconds.
 class TimeSamples {
@@ -76,13 +140,18 @@ class LinkMeter {
     std::uint64_t states_received = 0, down_lost = 0;  // complete states; datagrams that never came
     std::uint64_t commands_sent = 0, up_received = 0, up_lost = 0;
     std::uint64_t skipped = 0, refused = 0;  // grid points without a tick; commands
+    std::uint64_t states_due = 0;            // DueStates; 0: the client does not say
+    bool deaf_client = false, mute_client = false;
   };
 
   void set_period_us(double us) noexcept { period_us_ = us; }
   // A control loop begins, or goes on after a pause: what was counted in between belongs to no cycle.
   void begin(const Totals& totals) noexcept;
-  // One cycle has ended. good: a command was applied for the first time in it.
-  void cycle(bool good, const Totals& totals) noexcept;
+  // One cycle has ended. applied: a command was applied for the first time in it.
+  void cycle(bool applied, const Totals& totals) noexcept;
+  // What has become known since of the cycles before.
+  void revise(const Totals& totals) noexcept { totals_ = totals; }
+  void command(const CommandNote& note) noexcept { own_period_.command(note); }
   void compute(std::int64_t ns) noexcept { compute_.add(ns); }
   void down(std::int64_t difference_ns, std::uint64_t now_ns) noexcept;
   void up(std::int64_t difference_ns, std::uint64_t now_ns) noexcept;
@@ -96,15 +165,18 @@ class LinkMeter {
  private:
   struct Mark {  // every 100 cycles
     std::uint64_t cycles = 0, good = 0;
-    Totals totals;
+    Totals totals, before;
   };
   static constexpr std::uint64_t kMarkEvery = 100;
+  static constexpr std::size_t kRecent = 1100;
   void shares(LinkFigures& out) const;
+  [[nodiscard]] std::uint32_t longest_row(std::uint64_t cycles) const noexcept;
 
-  std::uint64_t cycles_ = 0, good_ = 0;
-  std::bitset<100> recent_;
+  std::uint64_t cycles_ = 0, good_ = 0, since_applied_ = 0;
+  std::bitset<kRecent> recent_;
   std::uint32_t lost_in_a_row_ = 0, lost_in_a_row_max_ = 0;
-  Totals totals_;
+  OwnPeriod own_period_;
+  Totals totals_, before_;  // before_: what belongs to no cycle, to be taken off
   std::array<Mark, 11> marks_{};
   TimeSamples compute_, down_, up_, wake_late_, work_, wait_;
   RecentMinimum down_min_, up_min_;

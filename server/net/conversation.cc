@@ -87,6 +87,7 @@ bool Conversation::handle_frame(std::span<const std::uint8_t> frame) {
   if (phase_ != Phase::open) return handshake(request);
   if (session() == nullptr) return false;
   session()->heard(now_ns());
+  session()->saw_request(now_ns());
   handle_request(hub_, *this, request);
   return !closing_ && !closed_;
 }

@@ -92,6 +92,8 @@ Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, CommandDa
   out.client_recv_ns = command_.client_recv_ns();
   out.states_received = command_.states_received();
   out.states_lost = command_.states_lost();
+  out.states_due = command_.states_due();
+  out.ends = command_.ends() != 0;
   out.deadline_us =
       command_.deadline_us() == 0 ? wire::kDeadlineDefaultUs : std::min(command_.deadline_us(), wire::kDeadlineCapUs);
   if (!counts_match(command_)) return {v1::VERDICT_REFUSED_OUT_OF_RANGE, 0};

@@ -24,6 +24,12 @@ std::size_t index_of(ClientSlot client) {
   return client & 0xffu;
 }
 
+CommandStamps stamps_of(const CommandDatagram& c, std::uint64_t sequence) {
+  return {c.expected_tick,   c.client_recv_ns, c.client_send_ns,
+          c.states_received, c.states_lost,    c.states_due,
+          c.deadline_us,     sequence,         c.ends};
+}
+
 const char* reason_of(wire::HeaderError error) {
   switch (error) {
     case wire::HeaderError::too_short:
@@ -222,12 +228,11 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
     session.saw_datagram(header.sequence, command_.client_send_ns, now);
   if (refusal.code == v1::VERDICT_NONE) {
     session.counters.packets_lost = std::max(session.counters.packets_lost, command_.states_lost);
-    if (command_.rows + command_.joint_rows + command_.robot == 0) return;  // heartbeat
+    const CommandStamps stamps = stamps_of(command_, header.sequence);
+    if (command_.rows + command_.joint_rows + command_.robot == 0) return session.saw_heartbeat(stamps, now);
     if (session.role == Role::observe)
       return refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
-    session.saw_command({command_.expected_tick, command_.client_recv_ns, command_.client_send_ns,
-                         command_.states_received, command_.states_lost},
-                        now);
+    session.saw_command(stamps, now);
     refusal = hub_.play != nullptr ? Refusal{v1::VERDICT_REFUSED_PLAYBACK, 0} : name_joints(hub_.scene, command_);
     if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, hub_.lease_now());
   }

@@ -10,6 +10,17 @@
 namespace tactus::net {
 namespace {
 constexpr std::uint32_t kDefaultMs = 2000, kCapMs = 10'000;
+
+// A control loop needs more than the lease 'world'.
+bool may_command(const Exchange& x) {
+  for (const Lease& lease : x.hub().authority.leases()) {
+    if (lease.client != x.client()) continue;
+    for (const Channel channel : lease.channels)
+      if (channel != kWorldChannel) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void acquire_lease(const Exchange& x, const v1::AcquireLease& request) {
@@ -72,6 +83,7 @@ void release_lease(const Exchange& x, const v1::ReleaseLease& request) {
   if (freed.empty())
     return x.error(v1::ERROR_NOT_FOUND, "lease " + std::to_string(request.lease()) + " is not this client's");
   x.hub().channels_lost(freed, false);
+  if (x.session() != nullptr && !may_command(x)) x.session()->released();
   x.done();
 }
 

@@ -52,6 +52,8 @@ void fill_quality(const LinkFigures& f, v1::LinkQuality& out) {
   out.set_skipped(f.skipped);
   out.set_refused(f.refused);
   out.set_bunched(f.bunched);
+  out.set_left_out(f.left_out);
+  out.set_own_period(f.own_period);
   out.set_cause(static_cast<v1::LinkCause>(f.cause));
   out.set_explanation(f.explanation);
 }

@@ -1,12 +1,15 @@
 #include "server/session/link_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tactus {
 namespace {
 
-constexpr std::uint64_t kIdleNs = 1'000'000'000;  // without a command: no control loop any more
-constexpr std::uint64_t kSkippedMax = 1000;       // grid points counted at once
+constexpr std::uint64_t kSkippedMax = 1000;  // grid points counted at once
+// One way: heartbeats come every 250 ms, requests (renewals of leases) every 700 ms.
+constexpr std::uint64_t kLookNs = 200'000'000, kLookMaxNs = 500'000'000;
+constexpr std::uint64_t kSilentNs = 300'000'000, kGraceNs = 50'000'000;
 
 std::int64_t difference(std::uint64_t a, std::uint64_t b) noexcept {
   return static_cast<std::int64_t>(a - b);  // clocks of two machines: wraps where it must
@@ -15,10 +18,11 @@ std::int64_t difference(std::uint64_t a, std::uint64_t b) noexcept {
 }  // namespace
 
 void LinkWatch::command(const CommandStamps& s, std::uint64_t now_ns) noexcept {
-  last_command_ns_ = now_ns;
   ++commands_;
-  if (s.states_received != 0) totals_.states_received = s.states_received;
-  totals_.down_lost = s.states_lost;
+  span_.command(now_ns, s.ends);
+  count_states(s, now_ns);
+  meter_.command({s.sequence, s.states_due, static_cast<std::int64_t>(s.client_send_ns),
+                  static_cast<std::int64_t>(s.client_recv_ns), s.deadline_us});
   if (s.client_send_ns != 0) meter_.up(difference(now_ns, s.client_send_ns), now_ns);
   if (s.client_recv_ns == 0 || s.client_send_ns < s.client_recv_ns) return;
   meter_.compute(difference(s.client_send_ns, s.client_recv_ns));
@@ -26,35 +30,65 @@ void LinkWatch::command(const CommandStamps& s, std::uint64_t now_ns) noexcept {
   if (sent.tick == s.expected_tick && sent.ns != 0) meter_.down(difference(s.client_recv_ns, sent.ns), now_ns);
 }
 
+void LinkWatch::heartbeat(const CommandStamps& s, std::uint64_t now_ns) noexcept {
+  if (s.ends) span_.end();
+  if (s.states_received != 0) count_states(s, now_ns);
+}
+
+void LinkWatch::datagram(std::uint64_t now_ns) noexcept {
+  last_datagram_ns_ = now_ns;
+  totals_.mute_client = false;
+}
+
 void LinkWatch::applied(std::uint32_t age_us) noexcept {
   applied_ = true;
   meter_.wait(std::int64_t{1000} * age_us);
 }
 
+// A client that was suspended speaks first when it wakes, and reads then: only at the third look, with looks as regular
+// as heartbeats, it is deaf.
+void LinkWatch::count_states(const CommandStamps& s, std::uint64_t now_ns) noexcept {
+  if (s.states_received != 0) totals_.states_received = s.states_received;
+  totals_.down_lost = s.states_lost;
+  totals_.states_due = s.states_due;
+  const std::uint64_t since = now_ns - looked_ns_;
+  if (since < kLookNs) return;
+  const bool same = s.states_received == received_before_ && states_sent_ > sent_before_ && since < kLookMaxNs;
+  same_ = same ? same_ + 1 : 0;
+  totals_.deaf_client = same_ >= 2;
+  looked_ns_ = now_ns;
+  received_before_ = s.states_received;
+  sent_before_ = states_sent_;
+}
+
+// Requests come over TCP, and for a while after them no datagram: UDP does not pass.
+void LinkWatch::look_for_mute_client(std::uint64_t now_ns) noexcept {
+  if (last_datagram_ns_ != 0 && last_request_ns_ > last_datagram_ns_ + kSilentNs &&
+      now_ns > last_request_ns_ + kGraceNs)
+    totals_.mute_client = true;
+}
+
 void LinkWatch::tick(const TickStamps& s, std::uint64_t up_received, std::uint64_t up_lost,
                      std::uint64_t refused) noexcept {
   sent_[s.tick % sent_.size()] = {s.tick, s.send_ns};
-  if (!has_commanded() || s.send_ns > last_command_ns_ + kIdleNs) {
-    active_ = false;
-    return;
-  }
+  ++states_sent_;
+  const std::uint64_t skipped = s.ticks_missed > ticks_missed_ ? s.ticks_missed - ticks_missed_ : 0;
+  ticks_missed_ = s.ticks_missed;
+  const bool applied = std::exchange(applied_, false);
+  const ControlSpan::Phase phase = span_.cycle(s.send_ns);
+  if (phase == ControlSpan::Phase::off) return;
+  look_for_mute_client(s.send_ns);
   totals_.up_received = up_received;
   totals_.up_lost = up_lost;
   totals_.refused = refused;
   totals_.commands_sent = commands_ + up_lost;
-  if (!active_) {
-    active_ = true;
-    ticks_missed_ = s.ticks_missed;
-    meter_.begin(totals_);
-  }
+  if (phase == ControlSpan::Phase::silent) return meter_.revise(totals_);
+  if (phase == ControlSpan::Phase::begins) return meter_.begin(totals_);
   meter_.set_period_us(s.period_us);
   meter_.server(static_cast<std::int64_t>(1000 * s.wake_late_us), static_cast<std::int64_t>(1000 * s.work_us));
-  const std::uint64_t skipped = s.ticks_missed > ticks_missed_ ? s.ticks_missed - ticks_missed_ : 0;
-  ticks_missed_ = s.ticks_missed;
   totals_.skipped += skipped;
   for (std::uint64_t i = 0; i < std::min(skipped, kSkippedMax); ++i) meter_.cycle(false, totals_);
-  meter_.cycle(applied_, totals_);
-  applied_ = false;
+  meter_.cycle(applied, totals_);
 }
 
 }  // namespace tactus

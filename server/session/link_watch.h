@@ -12,7 +12,10 @@ namespace tactus {
 // What a command says of itself (proto CommandPacket); 0: not told.
 struct CommandStamps {
   std::uint64_t expected_tick = 0, client_recv_ns = 0, client_send_ns = 0;  // client's clock
-  std::uint32_t states_received = 0, states_lost = 0;
+  std::uint32_t states_received = 0, states_lost = 0, states_due = 0;
+  std::uint32_t deadline_us = 0;
+  std::uint64_t sequence = 0;  // of its datagram
+  bool ends = false;           // the control loop, on purpose
 };
 
 // One published tick.
@@ -26,24 +29,39 @@ class LinkWatch {
  public:
   // A command with rows, accepted into the window.
   void command(const CommandStamps& stamps, std::uint64_t now_ns) noexcept;
+  // One without: it tells what has arrived at the client.
+  void heartbeat(const CommandStamps& stamps, std::uint64_t now_ns) noexcept;
+  // Any authentic datagram; a request on the control connection. Where only these go on, UDP passes one way.
+  void datagram(std::uint64_t now_ns) noexcept;
+  void request(std::uint64_t now_ns) noexcept { last_request_ns_ = now_ns; }
+  // The client gave its leases back: its loop is over.
+  void end() noexcept { span_.end(); }
   // A verdict applied or clamped. age: arrival to application.
   void applied(std::uint32_t age_us) noexcept;
   // The client has been sent the state of a tick. Since its session began: datagrams that came, sequence numbers that
   // never did so far, commands refused.
   void tick(const TickStamps& stamps, std::uint64_t up_received, std::uint64_t up_lost, std::uint64_t refused) noexcept;
 
-  [[nodiscard]] bool has_commanded() const noexcept { return last_command_ns_ != 0; }
+  [[nodiscard]] bool has_commanded() const noexcept { return commands_ != 0; }
   [[nodiscard]] const LinkMeter& meter() const noexcept { return meter_; }
 
  private:
   struct Sent {
     std::uint64_t tick = 0, ns = 0;
   };
+  void count_states(const CommandStamps& stamps, std::uint64_t now_ns) noexcept;
+  void look_for_mute_client(std::uint64_t now_ns) noexcept;
+
   LinkMeter meter_;
   LinkMeter::Totals totals_;
+  ControlSpan span_;
   std::array<Sent, 1024> sent_{};
-  std::uint64_t last_command_ns_ = 0, commands_ = 0, ticks_missed_ = 0;
-  bool applied_ = false, active_ = false;
+  std::uint64_t commands_ = 0, ticks_missed_ = 0;
+  std::uint64_t last_datagram_ns_ = 0, last_request_ns_ = 0;
+  // States that the client says it has: looked at now and then, for a client that hears nothing and speaks.
+  std::uint64_t looked_ns_ = 0, states_sent_ = 0, sent_before_ = 0, received_before_ = 0;
+  std::uint32_t same_ = 0;
+  bool applied_ = false;
 };
 
 }  // namespace tactus

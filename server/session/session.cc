@@ -37,12 +37,25 @@ void Session::saw_command(const CommandStamps& stamps, std::uint64_t now_ns) {
   watch->command(stamps, now_ns);
 }
 
+void Session::saw_heartbeat(const CommandStamps& stamps, std::uint64_t now_ns) noexcept {
+  if (watch) watch->heartbeat(stamps, now_ns);
+}
+
+void Session::saw_request(std::uint64_t now_ns) noexcept {
+  if (watch) watch->request(now_ns);
+}
+
+void Session::released() noexcept {
+  if (watch) watch->end();
+}
+
 void Session::sent_tick(const TickStamps& stamps) noexcept {
   if (watch) watch->tick(stamps, window.accepted(), window.gaps(), counters.commands_refused);
 }
 
 void Session::saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept {
   last_heard_ns_ = now_ns;
+  if (watch) watch->datagram(now_ns);
   if (sequence >= echo_.sequence) echo_ = {client_send_ns, now_ns, sequence};
 }
 

@@ -86,8 +86,12 @@ class Session {
   void add_verdict(const VerdictRecord& verdict) noexcept;
   [[nodiscard]] std::span<const VerdictRecord> verdicts() const noexcept { return {verdicts_.data(), verdict_count_}; }
 
-  // A command with rows has come.
+  // A command has come: with rows, or as heartbeat.
   void saw_command(const CommandStamps& stamps, std::uint64_t now_ns);
+  void saw_heartbeat(const CommandStamps& stamps, std::uint64_t now_ns) noexcept;
+  void saw_request(std::uint64_t now_ns) noexcept;
+  // It gave a lease back.
+  void released() noexcept;
   // The client has been sent the state of a tick.
   void sent_tick(const TickStamps& stamps) noexcept;
   void saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns, std::uint64_t now_ns) noexcept;

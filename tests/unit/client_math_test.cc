@@ -103,16 +103,16 @@ TEST_CASE("client: losses are gaps of the tick that gaps of the sequence confirm
   Quality quality;
   State state;
   state.scene_epoch = 1;
-  for (state.tick = 1; state.tick <= 50; ++state.tick) quality.on_state(state, 1, 0);
+  for (state.tick = 1; state.tick <= 50; ++state.tick) quality.on_state(state, 1, {});
   state.tick = 61;  // ten ticks missing, and ten packets
-  quality.on_state(state, 1, 10);
+  quality.on_state(state, 1, {10, 0, 0});
   Link link;
   quality.report(link);
   CHECK(link.lost_in_a_row == 10);
   CHECK(link.states_lost == 10);
   CHECK(link.received_rate == doctest::Approx(51.0 / 61));
   state.tick = 5000;  // a restore: no packet is missing
-  quality.on_state(state, 1, 10);
+  quality.on_state(state, 1, {10, 0, 0});
   quality.report(link);
   CHECK(link.states_lost == 10);
   CHECK(link.lost_in_a_row == 0);

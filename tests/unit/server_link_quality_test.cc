@@ -202,7 +202,7 @@ class Loop {
     newest_sequence_ = p.sequence;
     newest_ = p.state;
     newest_.receive_ns = client_now();
-    quality_.on_state(newest_, 1, window_.lost());
+    quality_.on_state(newest_, 1, {window_.lost(), 0, 0});
     unread_ = true;
     if (!busy_) compute();
   }
@@ -217,10 +217,16 @@ class Loop {
   void send_command() {
     Packet p;
     p.sequence = ++client_sequence_;
-    p.stamps = {answering_, static_cast<std::uint64_t>(quality_.receive_ns(answering_)),
-                static_cast<std::uint64_t>(client_now()), static_cast<std::uint32_t>(quality_.states()),
-                static_cast<std::uint32_t>(window_.lost())};
-    quality_.on_sent(answering_, client_now());
+    p.stamps = {answering_,
+                static_cast<std::uint64_t>(quality_.receive_ns(answering_)),
+                static_cast<std::uint64_t>(client_now()),
+                static_cast<std::uint32_t>(quality_.states()),
+                static_cast<std::uint32_t>(window_.lost()),
+                static_cast<std::uint32_t>(quality_.states_due()),
+                20'000,
+                p.sequence,
+                false};
+    quality_.on_sent({p.sequence, answering_, client_now(), 20'000, false});
     packets_.push_back(std::move(p));
     travel(session_.faults->up.get(), packets_.size() - 1, Event::to_server);
     busy_ = false;

@@ -188,28 +188,34 @@ bool Client::Impl::stood_still() noexcept {
   return true;
 }
 
+// What the server judges the link by.
+void Client::Impl::stamp(v1::CommandPacket& packet, const Realtime& link) {
+  {
+    const std::lock_guard lock(m);
+    packet.set_client_recv_ns(static_cast<std::uint64_t>(quality.receive_ns(packet.expected_tick())));
+    packet.set_states_received(static_cast<std::uint32_t>(quality.states()));
+    packet.set_states_due(static_cast<std::uint32_t>(quality.states_due()));
+  }
+  packet.set_states_lost(static_cast<std::uint32_t>(link.datagrams().lost));
+  packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
+}
+
 SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
   if (!zero && !command.empty() && stood_still()) return {SendStatus::not_armed, 0};
   std::shared_ptr<Realtime> link;
   std::shared_ptr<const v1::SceneDescription> description;
-  std::int64_t received_ns = 0;
-  std::uint64_t states = 0;
   {
     const std::lock_guard lock(m);
     if (!up || !realtime) return {SendStatus::not_connected, 0};
     if (!armed && !zero) return {SendStatus::not_armed, 0};
     link = realtime;
     description = scene;
-    received_ns = quality.receive_ns(command.expected_tick);
-    states = quality.states();
   }
   thread_local v1::CommandPacket packet;
   const SendStatus status = encode_command(command, *description, packet);
   if (status != SendStatus::sent) return {status, 0};
-  packet.set_client_recv_ns(static_cast<std::uint64_t>(received_ns));
-  packet.set_states_received(static_cast<std::uint32_t>(states));
-  packet.set_states_lost(static_cast<std::uint32_t>(link->packets_lost()));
-  packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
+  packet.set_ends(zero ? 1 : 0);
+  stamp(packet, *link);
   std::uint64_t sequence = 0;
   const bool judged = !command.empty();  // an empty command is a heartbeat
   const Realtime::Sent sent = link->send(wire::DatagramType::command, packet, sequence, [&](std::uint64_t number) {
@@ -218,8 +224,9 @@ SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
     if (realtime != link) return;
     const std::int64_t now = now_ns();
     tracker.sent(number, now);
-    quality.on_sent(command.expected_tick, now);
     commanded_ns = awake_ns();
+    const std::uint32_t deadline = command.deadline_us == 0 ? wire::kDeadlineDefaultUs : command.deadline_us;
+    quality.on_sent({number, command.expected_tick, now, deadline, zero});
     for (const Wrench& row : command.rows) commanded.insert(row.body);
     for (const JointRow& row : command.joints) commanded_joints.insert(row.joint);
   });

@@ -272,7 +272,7 @@ void Client::Impl::on_packet(const std::shared_ptr<Assembler>& assembler, const 
     if (state) {
       latest = state;
       ++latest_number;
-      quality.on_state(*state, wanted.decimation, realtime ? realtime->packets_lost() : 0);
+      quality.on_state(*state, wanted.decimation, realtime ? realtime->datagrams() : Datagrams{});
     }
   }
   deliver(judged);
@@ -337,7 +337,7 @@ void Client::Impl::send_heartbeat() {
     packet.set_scene_epoch(scene->scene_epoch());
   }
   if (!link) return;
-  packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
+  stamp(packet, *link);
   std::uint64_t sequence = 0;
   link->send(wire::DatagramType::command, packet, sequence);
   heartbeat_ns = now_ns();

@@ -60,6 +60,7 @@ struct Client::Impl {
   v1::Reply request(v1::Request request);  // throws Error
   SendResult send(const Command& command, bool zero = false) noexcept;
   void send_zero() noexcept;
+  void stamp(v1::CommandPacket& packet, const Realtime& link);
   void acquire(std::size_t claim_index);
   void forget_tick();  // the world was moved: reset, restore, load
   void deliver(const std::vector<Verdict>& verdicts);

@@ -1,7 +1,6 @@
 #include "clients/cpp/src/link_math.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace tactus::client {
 
@@ -97,7 +96,8 @@ void Quality::Window::push(bool ok) {
   filled = std::min(filled + 1, kWindow);
 }
 
-void Quality::on_state(const State& state, std::uint32_t decimation, std::uint64_t packets_lost) {
+void Quality::on_state(const State& state, std::uint32_t decimation, const Datagrams& datagrams) {
+  const std::uint64_t packets_lost = datagrams.lost + datagrams.overflowed;
   const std::uint64_t step = std::max<std::uint32_t>(decimation, 1);
   std::uint64_t lost = 0;
   if (states_ > 0 && state.scene_epoch == epoch_ && state.tick > tick_ + step) lost = (state.tick - tick_) / step - 1;
@@ -106,7 +106,7 @@ void Quality::on_state(const State& state, std::uint32_t decimation, std::uint64
   lost = std::min(lost, gap);
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(lost, kWindow); ++i) received_.push(false);
   received_.push(true);
-  const std::uint64_t from_tick = states_ > 0 && state.scene_epoch == epoch_ ? tick_ : state.tick;
+  std::uint64_t from_tick = states_ > 0 && state.scene_epoch == epoch_ ? tick_ : state.tick;
   lost_in_a_row_ = static_cast<std::uint32_t>(lost);
   lost_in_a_row_max_ = std::max(lost_in_a_row_max_, lost_in_a_row_);
   states_lost_ += lost;
@@ -114,14 +114,26 @@ void Quality::on_state(const State& state, std::uint32_t decimation, std::uint64
   epoch_ = state.scene_epoch;
   tick_ = state.tick;
   packets_lost_ = packets_lost;
-  received_at_[state.tick % received_at_.size()] = {state.tick, state.receive_ns};
-  count_cycles(state, step, from_tick);
+  const std::int64_t arrived_ns = datagrams.arrived_ns != 0 ? datagrams.arrived_ns : state.receive_ns;
+  received_at_[state.tick % received_at_.size()] = {state.tick, arrived_ns};
+  if (datagrams.overflowed > overflowed_) due_.overflowed(datagrams.overflowed - overflowed_);
+  overflowed_ = datagrams.overflowed;
+  due_.arrived(arrived_ns);
+  totals_.down_lost = datagrams.lost;
+  count_times(state, arrived_ns);
+  // Far, and no datagrams missing in between: a restore or a pause, no cycles.
+  if (state.tick > from_tick + kFarTicks && lost == 0) from_tick = state.tick;
+  count_cycles(state, step, from_tick, arrived_ns);
 }
 
-void Quality::on_sent(std::uint64_t expected_tick, std::int64_t now) {
+void Quality::on_sent(const Sent& sent) {
   ++counts_.sent;
-  last_sent_ns_ = now;
-  if (const std::int64_t received = receive_ns(expected_tick); received != 0) meter_.compute(now - received);
+  span_.command(static_cast<std::uint64_t>(sent.ns), sent.ends);
+  const std::int64_t received = receive_ns(sent.expected_tick);
+  meter_.command({sent.sequence, due_.count(), sent.ns, received, sent.deadline_us});
+  if (received == 0) return;
+  meter_.compute(sent.ns - received);
+  due_.answered(sent.ns - received, static_cast<std::int64_t>(period_ns_));
 }
 
 std::int64_t Quality::receive_ns(std::uint64_t tick) const {
@@ -136,16 +148,19 @@ bool Quality::applied_within(std::uint64_t after, std::uint64_t until) const {
   return false;
 }
 
-// The cycles between two states: those whose states were lost, and those that the server skipped, too.
-void Quality::count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick) {
-  constexpr std::uint64_t kMax = 1000;
+void Quality::count_times(const State& state, std::int64_t arrived_ns) {
+  const auto arrived = static_cast<std::uint64_t>(arrived_ns);
   if (state.echo_sequence > echoed_ && state.echo_client_send_ns != 0) {
     echoed_ = state.echo_sequence;
-    meter_.up(state.echo_server_recv_ns - state.echo_client_send_ns, static_cast<std::uint64_t>(state.receive_ns));
+    meter_.up(state.echo_server_recv_ns - state.echo_client_send_ns, arrived);
   }
-  meter_.down(state.receive_ns - state.send_ns, static_cast<std::uint64_t>(state.receive_ns));
-  totals_.states_received = states_;
-  totals_.down_lost = packets_lost_;
+  meter_.down(arrived_ns - state.send_ns, arrived);
+}
+
+// The cycles between two states: those whose states were lost, and those that the server skipped, too.
+void Quality::count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick, std::int64_t arrived_ns) {
+  totals_.states_received = states();
+  totals_.states_due = states_due();
   totals_.commands_sent = counts_.sent;
   totals_.up_received = state.echo_sequence > state.up_lost ? state.echo_sequence - state.up_lost : 0;
   totals_.up_lost = state.up_lost;
@@ -153,15 +168,13 @@ void Quality::count_cycles(const State& state, std::uint64_t step, std::uint64_t
   const std::uint64_t missed = state.ticks_missed > ticks_missed_ ? state.ticks_missed - ticks_missed_ : 0;
   ticks_missed_ = state.ticks_missed;
   const bool lockstep = (state.status_bits & v1::STATUS_LOCKSTEP) != 0;
-  const bool jumped = state.tick <= from_tick || (!lockstep && state.tick - from_tick > kMax);
-  if (last_sent_ns_ == 0 || state.receive_ns > last_sent_ns_ + 1'000'000'000)
-    active_ = false;
-  else if (!std::exchange(active_, true))
-    return meter_.begin(totals_);
-  if (!active_ || jumped) return;
+  const ControlSpan::Phase phase = span_.cycle(static_cast<std::uint64_t>(arrived_ns));
+  if (phase == ControlSpan::Phase::off) return;
+  if (phase == ControlSpan::Phase::begins) return meter_.begin(totals_);
+  if (phase == ControlSpan::Phase::silent || state.tick <= from_tick) return meter_.revise(totals_);
   totals_.skipped += missed;
   meter_.server(static_cast<std::int64_t>(1000 * state.wake_late_us), static_cast<std::int64_t>(1000 * state.work_us));
-  for (std::uint64_t i = 0; i < std::min(missed, kMax); ++i) meter_.cycle(false, totals_);
+  for (std::uint64_t i = 0; i < std::min(missed, kFarTicks); ++i) meter_.cycle(false, totals_);
   const std::uint64_t width = lockstep ? state.tick - from_tick : step;
   for (std::uint64_t t = from_tick; t + width <= state.tick; t += width)
     meter_.cycle(applied_within(t, t + width), totals_);

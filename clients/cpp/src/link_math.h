@@ -64,18 +64,36 @@ class VerdictTracker {
   std::size_t pending_ = 0;
 };
 
+// Of the server's datagrams, since the link began.
+struct Datagrams {
+  std::uint64_t lost = 0;        // on their way
+  std::uint64_t overflowed = 0;  // at this machine: nobody read, and the socket was full
+  std::int64_t arrived_ns =
+      0;  // when the newest reached this machine, which may be long before it was read; 0: not known
+};
+
 // Success rate and losses over the last 100 cycles.
 class Quality {
  public:
   // A complete state of a stream with this decimation; gaps in the tick number are losses, but never more than
   // `packets_lost`.
-  void on_state(const State& state, std::uint32_t decimation, std::uint64_t packets_lost);
-  // A command that answers the state of expected_tick (0: of none).
-  void on_sent(std::uint64_t expected_tick, std::int64_t now);
+  void on_state(const State& state, std::uint32_t decimation, const Datagrams& datagrams);
+  struct Sent {
+    std::uint64_t sequence = 0, expected_tick = 0;  // 0: it answers no state
+    std::int64_t ns = 0;
+    std::uint32_t deadline_us = 20'000;
+    bool ends = false;  // the control loop, on purpose
+  };
+  void on_sent(const Sent& sent);
   // When the state of a tick had arrived, for the command that answers it; 0: not known (any more).
   std::int64_t receive_ns(std::uint64_t tick) const;
-  std::uint64_t states() const { return states_; }
-  void set_period_s(double period) { meter_.set_period_us(1e6 * period); }
+  // Complete states, and those that this machine had and this program did not read in time.
+  std::uint64_t states() const { return states_ + overflowed_; }
+  std::uint64_t states_due() const { return due_.count(); }
+  void set_period_s(double period) {
+    period_ns_ = 1e9 * period;
+    meter_.set_period_us(1e6 * period);
+  }
   const LinkMeter& meter() const { return meter_; }
   void on_unsent() { --counts_.sent; }
   void on_verdict(const Verdict& verdict);
@@ -83,9 +101,11 @@ class Quality {
   void report(Link& link) const;
 
  private:
-  void count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick);
+  void count_times(const State& state, std::int64_t arrived_ns);
+  void count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick, std::int64_t arrived_ns);
   bool applied_within(std::uint64_t after, std::uint64_t until) const;
 
+  static constexpr std::uint64_t kFarTicks = 1000;
   static constexpr std::size_t kWindow = 100;
   struct Window {
     std::bitset<kWindow> good;
@@ -102,13 +122,14 @@ class Quality {
     std::uint64_t tick = 0;
     std::int64_t ns = 0;
   };
-  std::array<Received, 64> received_at_{};
+  std::array<Received, 8192> received_at_{};   // as long as the longest hang
   std::array<std::uint64_t, 1024> applied_{};  // tick t stands in applied_[t % 1024] when a command was applied in it
   LinkMeter meter_;
   LinkMeter::Totals totals_;
-  std::int64_t last_sent_ns_ = 0;
-  std::uint64_t echoed_ = 0, ticks_missed_ = 0;
-  bool active_ = false;
+  DueStates due_;
+  ControlSpan span_;
+  double period_ns_ = 1e6;
+  std::uint64_t echoed_ = 0, ticks_missed_ = 0, overflowed_ = 0;
 };
 
 }  // namespace tactus::client

@@ -6,6 +6,7 @@
 #include <poll.h>
 #endif
 
+#include <algorithm>
 #include <thread>
 
 namespace tactus::client {
@@ -35,6 +36,7 @@ Realtime::Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, 
   std::error_code ignored;
   socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20), ignored);
   socket_.set_option(asio::socket_base::send_buffer_size(1 << 18), ignored);
+  tell_arrivals(socket_);
   socket_.connect(server);
   // Non-blocking from the start, so that sends from other threads only read the socket's flags.
   socket_.non_blocking(true);
@@ -102,11 +104,20 @@ void Realtime::take_back() {
 
 bool Realtime::receive_one() {
   std::error_code error;
-  const std::size_t size = socket_.receive(asio::buffer(in_), 0, error);
+  const Arrival arrival = receive_arrival(socket_, in_, error);
   if (error == asio::error::would_block || error == asio::error::try_again) return false;
   // An ICMP "port unreachable" of an earlier send says nothing: the control connection tells the truth.
-  if (!error) take(size, now_ns());
+  if (error) return true;
+  arrived_ns_.store(arrival.arrived_ns, std::memory_order_relaxed);
+  if (arrival.overflowed != 0) overflowed_.store(arrival.overflowed, std::memory_order_relaxed);
+  take(arrival.size, now_ns());
   return true;
+}
+
+Datagrams Realtime::datagrams() const {
+  const std::uint64_t missing = missing_.load(std::memory_order_relaxed);
+  const std::uint64_t overflowed = std::min(missing, overflowed_.load(std::memory_order_relaxed));
+  return {missing - overflowed, overflowed, arrived_ns_.load(std::memory_order_relaxed)};
 }
 
 void Realtime::drain() {
@@ -132,7 +143,7 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   if (header.type == Type::shadow) message = &shadow_;
   if (header.type == Type::tool) message = &tool_;
   const bool decoded = good && message->ParseFromArray(body, length);
-  lost_.store(window_.lost(), std::memory_order_relaxed);
+  missing_.store(window_.lost(), std::memory_order_relaxed);
   if (!decoded) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     return;

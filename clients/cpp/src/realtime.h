@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "clients/cpp/src/arrival.h"
 #include "clients/cpp/src/asio.h"
 #include "clients/cpp/src/link_math.h"
 #include "haptic.pb.h"
@@ -47,7 +48,9 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   void give_back();  // by one who waits for something else: the io thread receives again at once
   void take_back();  // io thread, now and then: receives again when no user has for 20 ms
 
-  std::uint64_t packets_lost() const { return lost_.load(std::memory_order_relaxed); }
+  // Any thread; of the newest datagram when a handler asks.
+  Datagrams datagrams() const;
+  std::uint64_t packets_lost() const { return missing_.load(std::memory_order_relaxed); }
   std::uint64_t packets_refused() const { return refused_.load(std::memory_order_relaxed); }
 
  private:
@@ -76,7 +79,8 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   v1::StatePacket packet_;
   v1::ShadowPacket shadow_;
   v1::ToolPacket tool_;
-  std::atomic<std::uint64_t> lost_{0}, refused_{0};
+  std::atomic<std::uint64_t> missing_{0}, overflowed_{0}, refused_{0};  // missing: overflowed ones, too
+  std::atomic<std::int64_t> arrived_ns_{0};
 };
 
 }  // namespace tactus::client

@@ -456,7 +456,9 @@ class Client:
         for body in live:
             self._pushed_until.pop(body, None)
         try:
-            self.connection.send_command(self._command_packet({b: Wrench() for b in live}, DEFAULT_DEADLINE_S, 0))
+            packet = self._command_packet({b: Wrench() for b in live}, DEFAULT_DEADLINE_S, 0)
+            packet.ends = int(bodies is None)  # of a loop, control() says it
+            self.connection.send_command(packet)
         except (LinkLost, NotArmed):
             return  # the connection fell meanwhile: the deadline ends the force
         self.connection.barrier(STOP_WAIT_S)

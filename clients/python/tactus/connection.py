@@ -9,6 +9,7 @@ import time
 from google.protobuf.message import DecodeError
 
 from . import wire
+from .arrivals import Arrivals
 from .errors import (
     AuthenticationError,
     ConnectError,
@@ -32,7 +33,6 @@ HEARTBEAT_S = 0.5
 UPKEEP_S = 0.2
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.05, 1.0
 EVENTS_KEPT = 1024
-ARRIVALS_KEPT = 64
 PROBE_S = 5.0  # without a reply: a request, so that the server hears of us where datagrams do not arrive
 STANDSTILL_S = 1.0  # a program that stood still for so long does not go on commanding by itself
 
@@ -83,8 +83,7 @@ class Connection:
         self._answered_ping_ns = 0  # send time of the newest ping that was answered
         self.tools = {}  # newest TOOL of each tool that a device holds (subscribe with tools=True)
         self.granted_tick = None  # lockstep on a link with faults: up to where the server has run; None: its links are sound
-        self._arrivals = collections.OrderedDict()  # tick -> when its state had arrived complete; the last few
-        self._states_received = 0
+        self._arrivals = Arrivals()
         self._own_changes = 0
         self._replied_at = time.monotonic()
         self._refreshing = False
@@ -136,11 +135,30 @@ class Connection:
             link = self._link_up()
             self.require_armed()
             self._commanded_at = awake_s()
-        packet.client_recv_ns = self._arrivals.get(packet.expected_tick, 0)
-        packet.states_received = self._states_received
-        packet.states_lost = link.datagrams_lost
-        packet.client_send_ns = time.monotonic_ns()
+        self._stamp(packet, link)
+        self._arrivals.answered(packet.expected_tick, packet.client_send_ns)
         return link.send_datagram(wire.COMMAND, packet)
+
+    def end_loop(self) -> None:
+        """Tells the server that no command is missed from now on. Datagrams may be lost: twice."""
+        with self.lock:
+            link = self.link if self.up else None
+        for _ in range(2 if link is not None else 0):
+            self._heartbeat(link, ends=1)
+
+    def _heartbeat(self, link, **fields):
+        packet = CommandPacket(scene_epoch=self.scene.scene_epoch, **fields)
+        self._stamp(packet, link)
+        link.send_datagram(wire.COMMAND, packet)
+
+    def _stamp(self, packet, link):
+        """What the server judges the link by."""
+        with self.lock:
+            packet.client_recv_ns = self._arrivals.at(packet.expected_tick)
+            packet.states_received = self._arrivals.states + link.datagrams_overflowed
+            packet.states_due = self._arrivals.due + link.datagrams_overflowed
+        packet.states_lost = link.datagrams_lost_on_the_way
+        packet.client_send_ns = time.monotonic_ns()
 
     def send_grant(self, packet) -> int:
         with self.lock:
@@ -311,7 +329,7 @@ class Connection:
         if time.monotonic() - self._replied_at > PROBE_S:
             self._replied_at = time.monotonic()
             self.request_later("list_leases", lambda reply: None)
-        link.send_datagram(wire.COMMAND, CommandPacket(scene_epoch=self.scene.scene_epoch, client_send_ns=time.monotonic_ns()))
+        self._heartbeat(link)
         self._ping(link)
 
     def _ping(self, link) -> int:
@@ -353,10 +371,10 @@ class Connection:
             self._emit(told)
 
     def _take_datagrams(self, link):
-        for kind, sequence, payload, received_ns in link.receive_datagrams():
+        for kind, sequence, payload, received_ns, arrived_ns in link.receive_datagrams():
             try:
                 if kind == wire.STATE:
-                    self._take_state(StatePacket.FromString(payload), sequence, received_ns)
+                    self._take_state(StatePacket.FromString(payload), sequence, received_ns, arrived_ns)
                 elif kind == wire.GRANTED:
                     self._take_granted(GrantedPacket.FromString(payload))
                 elif kind == wire.SHADOW:
@@ -389,7 +407,7 @@ class Connection:
                     subscription.take_shadow(packet, self.scene.names)
             self.changed.notify_all()
 
-    def _take_state(self, packet, sequence, received_ns):
+    def _take_state(self, packet, sequence, received_ns, arrived_ns):
         with self.lock:
             fresh = self.verdicts.add(packet)
             self.clock.add(packet.echo_client_send_ns, packet.echo_server_recv_ns, packet.send_ns, received_ns)
@@ -397,16 +415,9 @@ class Connection:
                 for subscription in self.subscriptions:
                     if subscription.id == packet.subscription and subscription.take_packet(packet, sequence, received_ns, self.scene):
                         fresh = True
-                        self._count_arrival(packet.tick, received_ns)
+                        self._arrivals.add(packet.tick, arrived_ns)
             if fresh:
                 self.changed.notify_all()
-
-    def _count_arrival(self, tick, received_ns):
-        """Of several subscriptions the last one counts: a tick is one state."""
-        self._states_received += tick not in self._arrivals
-        self._arrivals[tick] = received_ns
-        if len(self._arrivals) > ARRIVALS_KEPT:
-            self._arrivals.popitem(last=False)
 
     def _take_pong(self, pong, received_ns):
         with self.lock:
@@ -532,8 +543,7 @@ class Connection:
         with self.lock:
             self.scene = Scene(description)
             self.verdicts.new_session()
-            self._arrivals.clear()
-            self._states_received = 0
+            self._arrivals.restart(link.step_s)
             self.clock = ClockEstimate()
             subscriptions = list(self.subscriptions)
         for subscription in subscriptions:

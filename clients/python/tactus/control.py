@@ -55,6 +55,7 @@ class ControlLoop:
                 self._loop(stream, None if duration_s is None else started + duration_s)
             finally:
                 self._stop()
+                client.connection.end_loop()
             self._await_final_verdicts(stream)
         return ControlReport(
             self._cycles, self._skipped, self._commands, dict(self._verdicts), time.monotonic() - started, self._callback_s_max

@@ -7,8 +7,11 @@ import contextlib
 import hmac
 import itertools
 import os
+import platform
 import select
 import socket
+import struct
+import sys
 import threading
 import time
 
@@ -31,6 +34,10 @@ _LAST_WORDS = (ErrorCode.WRONG_KEY, ErrorCode.MALFORMED, ErrorCode.NOT_AUTHENTIC
 _RECEIVE_BUFFER_BYTES = 1 << 20
 _DATAGRAMS_PER_TURN = 64
 _SILENT_PEER_MS = 3000
+# Linux tells when a datagram reached this machine, and how many found the socket full (SO_TIMESTAMPNS, SO_RXQ_OVFL; asm-generic/socket.h).
+_SO_TIMESTAMPNS, _SO_RXQ_OVFL = 35, 40
+_TELLS_ARRIVALS = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64", "armv7l", "i686", "riscv64")
+_LAG_MAX_NS = 60_000_000_000  # longer: the system's clock was set in between
 
 
 def make_request(request_id: int, field: str, values: dict) -> Request:
@@ -56,6 +63,7 @@ class Link:
         self._first_sequence = None
         self._early_replies = []  # events that came while a reply was awaited
         self.datagrams_received = 0
+        self.datagrams_overflowed = 0  # reached this machine while nobody read, and found the socket full
         self.refused = collections.Counter()  # datagrams refused, by reason
         self.tcp = self._connect(host, port)
         self.udp = None
@@ -102,11 +110,12 @@ class Link:
         return self._decoded()
 
     def receive_datagrams(self) -> list:
-        """(type, sequence, payload, received_ns) of accepted datagrams; call when `udp` is readable."""
+        """(type, sequence, payload, received_ns, arrived_ns) of accepted datagrams; call when `udp` is readable. arrived_ns: when it had
+        reached this machine, which may be long before a program that hung came to read it."""
         out = []
         for _ in range(_DATAGRAMS_PER_TURN):
             try:
-                data = self.udp.recv(2048, socket.MSG_DONTWAIT)
+                data, notes, _, _ = self.udp.recvmsg(2048, 128, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 break
             except OSError:  # a refused port reported by the peer's kernel: the control channel decides whether the link is lost
@@ -121,8 +130,27 @@ class Link:
                 self.refused["old sequence"] += 1
             else:
                 self._count(opened[1])
-                out.append((*opened, received_ns))
+                out.append((*opened, received_ns, self._arrived_ns(notes, received_ns)))
         return out
+
+    def _arrived_ns(self, notes, received_ns):
+        """By the kernel's word; by the time of reading where it has none."""
+        arrived_ns = received_ns
+        for level, kind, data in notes:
+            if level != socket.SOL_SOCKET:
+                continue
+            if kind == _SO_RXQ_OVFL:
+                (self.datagrams_overflowed,) = struct.unpack("I", data)
+            elif kind == _SO_TIMESTAMPNS:  # of the clock on the wall: how long ago it was is the same on ours
+                seconds, ns = struct.unpack("@ll", data)
+                lag_ns = time.time_ns() - seconds * 1_000_000_000 - ns
+                arrived_ns = received_ns - (lag_ns if 0 < lag_ns < _LAG_MAX_NS else 0)
+        return arrived_ns
+
+    @property
+    def datagrams_lost_on_the_way(self) -> int:
+        """Of datagrams_lost, those that never reached this machine."""
+        return max(0, self.datagrams_lost - self.datagrams_overflowed)
 
     @property
     def datagrams_lost(self) -> int:
@@ -184,6 +212,9 @@ class Link:
         address = self.tcp.getpeername()
         udp = socket.socket(self.tcp.family, socket.SOCK_DGRAM)
         udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
+        if _TELLS_ARRIVALS:
+            udp.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+            udp.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
         udp.connect((address[0], self.realtime_port, *address[2:]))
         return udp
 
