@@ -221,7 +221,7 @@ class RawSession:
         """Name of the verdict of a command, read from the states; None when none comes."""
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
-            for kind, _, payload, _ in self.link.receive_datagrams():
+            for kind, _, payload, *_ in self.link.receive_datagrams():
                 packet = StatePacket.FromString(payload) if kind == wire.STATE else StatePacket()
                 for its_sequence, code in zip(packet.verdict_sequence, packet.verdict_code):
                     if its_sequence == sequence:

@@ -29,7 +29,7 @@ from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, Shado
 from .scene import Event, EventLog, Scene
 from .state import ClockEstimate, VerdictLog
 
-HEARTBEAT_S = 0.5
+HEARTBEAT_S = 0.25
 UPKEEP_S = 0.2
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.05, 1.0
 EVENTS_KEPT = 1024

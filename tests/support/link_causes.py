@@ -1,0 +1,124 @@
+"""Why did my cycle miss, with processes: a tactusd, a control loop in C++ or Python, one fault, and the cause that is named. A bare sleeper
+runs beside each: where it is late the machine itself is a slow client and a slow server, and the run says nothing."""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(REPOSITORY / "clients" / "python")]
+import tactus  # noqa: E402
+
+BIN = pathlib.Path(os.environ.get("TACTUS_BIN") or REPOSITORY / "build" / "release" / "bin")
+SLEEPER_LATE = 0.005  # share of wake-ups; a cause is named from 2 % of the cycles on
+JITTER = dict(jitter_us=9000, keep_order=True)
+
+
+class Case(NamedTuple):
+    right: str
+    kind: str = "none"  # of the controller's own doing: support/probe/link_controller.cc
+    amount_ms: float = 0
+    every_ms: float = 1e6
+    length_s: float = 3.0
+    stop: tuple = ()  # (who, ms suspended, ms running)
+    faults: dict = {}  # of the link, from `after_s` on
+    after_s: float = 0.0
+
+
+CASES = {
+    "none": Case("NONE"),
+    "pause_between_loops": Case("NONE", "pause", 1000),
+    "period_50_hz": Case("NONE", "period", every_ms=20),
+    "hang_30": Case("SLOW_CLIENT", "hang", 30, 400),
+    "hang_100": Case("SLOW_CLIENT", "hang", 100, 700),
+    "hang_300": Case("SLOW_CLIENT", "hang", 300, 700),
+    "hang_2000": Case("SLOW_CLIENT", "hang", 2000, 1500, 4.0),
+    "busy_30": Case("SLOW_CLIENT", "busy", 30, 400),
+    "garbage": Case("SLOW_CLIENT", "gc", 60, 500),
+    "suspended_100": Case("SLOW_CLIENT", stop=("client", 100, 700)),
+    "suspended_300": Case("SLOW_CLIENT", stop=("client", 300, 700)),
+    "suspended_2000": Case("SLOW_CLIENT", length_s=4.2, stop=("client", 2000, 1500)),
+    "client_quota": Case("SLOW_CLIENT", stop=("client", 50, 50)),
+    "server_quota": Case("SLOW_SERVER", stop=("server", 70, 30)),
+    "slow_server": Case("SLOW_SERVER", stop=("server", 5, 45)),
+    "loss": Case("LOSSY_LINK", faults=dict(up=dict(loss=0.1), down=dict(loss=0.1, loss_burst=4))),
+    "jitter": Case("JITTERY_LINK", faults=dict(up=JITTER, down=JITTER)),
+    "only_up": Case("LOSSY_LINK", faults=dict(down=dict(loss=1)), after_s=1.5),
+    "only_down": Case("LOSSY_LINK", faults=dict(up=dict(loss=1)), after_s=1.5),
+}
+LANGUAGES = ("cpp", "python")
+
+
+def raise_priority():
+    """Other programs of a shared machine are no part of the test; false: not allowed."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(2))
+        return True
+    except (OSError, AttributeError):
+        return False
+
+
+def start_server(scene):
+    command = [BIN / "tactusd", "--scene", scene, "--control-port", 0, "--realtime-port", 0, "--web-port", 0, "--duration-s", 36000]
+    server = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    for line in server.stdout:
+        if "control=" in line:
+            return server, int(line.split("control=")[1].split()[0].rsplit(":", 1)[1])
+    raise RuntimeError("tactusd did not start")
+
+
+def controller(language, port, case):
+    program = [BIN / "tactus_link_controller"]
+    kind = case.kind
+    if language == "python":
+        program = [sys.executable, REPOSITORY / "tests" / "support" / "link_controller.py"]
+    elif kind == "gc":
+        kind = "busy"  # what a collector is to a program without one
+    arguments = [*program, port, kind, case.amount_ms, case.every_ms, case.length_s]
+    process = subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE, text=True)
+    if process.stdout.readline() != "ready\n":
+        raise RuntimeError("the controller did not start")
+    return process
+
+
+def hurt(process, case, chance, until):
+    """Suspends it again and again, so often that the last time lies well before the loop's end."""
+    _, stopped, running = case.stop
+    time.sleep(0.3 + chance.uniform(0, 0.2))
+    while time.monotonic() < until:
+        time.sleep(chance.uniform(0.9, 1.0) * running / 1e3)
+        if time.monotonic() + (stopped + 50) / 1e3 > until:
+            return
+        process.send_signal(signal.SIGSTOP)
+        try:
+            time.sleep(stopped / 1e3)
+        finally:
+            process.send_signal(signal.SIGCONT)
+
+
+def one_run(server, port, language, case, seed):
+    """(cause by the server, its sentence, cause by the client's own meter or None, share of late wake-ups of the sleeper)."""
+    chance = random.Random(seed)
+    sleeper = subprocess.Popen([str(BIN / "tactus_link_controller"), "0", "sleeper", "0", "0", str(case.length_s)], stdout=subprocess.PIPE, text=True)
+    process = controller(language, port, case)
+    try:
+        end = time.monotonic() + case.length_s - 0.1
+        if case.faults:
+            time.sleep(case.after_s)
+            with tactus.connect("127.0.0.1", port, name="harness") as c:
+                session = next(s.session for s in c.statistics().clients if s.name == "controller")
+                c.set_link_faults(seed=seed, session=session, **case.faults)
+        if case.stop:
+            hurt(process if case.stop[0] == "client" else server, case, chance, end)
+        told = process.communicate(timeout=60)[0].strip().split("\t")
+        late = float(sleeper.communicate(timeout=60)[0])
+    finally:
+        for p in (process, sleeper):
+            p.kill()
+            p.wait()
+    own = tactus.LinkCause(int(told[2])).name if len(told) > 2 else None
+    return tactus.LinkCause(int(told[0])).name, told[1], own, late
