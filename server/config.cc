@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "core/check.h"
+#include "proto/ranges.h"
 #include "proto/token_file.h"
 #include "server/limit_keys.h"
 
@@ -28,6 +29,11 @@ struct Key {
   double low = 0, high = 0;
   double scale = 1;  // file value times this is stored
 };
+
+// A quantity that clients set, too: the range is the wire's.
+Key of_wire(const char* name, decltype(Key::target) target, const wire::Range& range) {
+  return {name, target, range.low, range.high};
+}
 
 void add_link_keys(std::vector<Key>& keys, const std::string& prefix, LinkFaultSettings& s) {
   const auto add = [&](std::size_t i, auto* target) {
@@ -77,6 +83,18 @@ void add_limit_keys(std::vector<Key>& keys, Limits& l) {
   }
 }
 
+void add_joint_keys(std::vector<Key>& keys, net::NetOptions& n) {
+  ChannelOptions& o = n.joint_channel;
+  keys.insert(keys.end(),
+              {
+                  {"joints.missed_command", &n.joint_missed},
+                  of_wire("joints.tolerance_ticks", &o.tolerance_ticks, wire::range_of("JointOptions.tolerance_ticks")),
+                  of_wire("joints.fault_ticks", &o.fault_ticks, wire::range_of("JointOptions.fault_ticks")),
+                  of_wire("joints.ramp_s", &o.ramp, wire::range_of("JointOptions.ramp_s")),
+                  of_wire("joints.cutoff_hz", &o.cutoff, wire::range_of("JointOptions.cutoff_hz")),
+              });
+}
+
 std::vector<Key> keys_of(ServerConfig& c) {
   net::NetOptions& n = c.net;
   RightsWanted& r = c.tick.rights;
@@ -114,7 +132,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"model.lnc.rate_hz", rate(ContactModelKind::lnc), 1, 10000},
       {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
       {"shadow.model", &n.shadow_model},
-      {"shadow.rate_hz", &n.shadow_rate_hz, 1, 10000},
+      of_wire("shadow.rate_hz", &n.shadow_rate_hz, wire::range_of("SetShadow.rate_hz")),
       {"web.enabled", &n.web.enabled},
       {"web.port", &n.web.port, 0, 65535},
       {"web.directory", &n.web.directory},
@@ -125,22 +143,18 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"web.silence_s", &n.web.silence_s, 2, 3600},
       {"web.stall_s", &n.web.stall_s, 1, 3600},
       {"link.seed", &n.link_seed, 0, 4294967295.0},
-      {"joints.missed_command", &n.joint_missed},
-      {"joints.tolerance_ticks", &n.joint_channel.tolerance_ticks, 0, 1e6},
-      {"joints.fault_ticks", &n.joint_channel.fault_ticks, 0, 1e6},
-      {"joints.ramp_s", &n.joint_channel.ramp, 0, 1},
-      {"joints.cutoff_hz", &n.joint_channel.cutoff, 0, 1e6},
       {"haptic.stiffness_max_n_per_m", &n.haptic.stiffness_max, 1, 1e6},
       {"haptic.force_max_n", &n.haptic.force_max, 0.01, 1000},
       {"haptic.torque_max_n_m", &n.haptic.torque_max, 0.001, 1000},
-      {"haptic.watchdog_s", &n.haptic.watchdog_s, 0.002, 0.2},
+      of_wire("haptic.watchdog_s", &n.haptic.watchdog_s, wire::range_of("AttachTool.watchdog_s")),
       {"haptic.ramp_s", &n.haptic.ramp_s, 0.005, 0.05},
-      {"haptic.reach_m", &n.haptic.reach_m, 0.001, 1},
+      of_wire("haptic.reach_m", &n.haptic.reach_m, wire::range_of("AttachTool.reach_m")),
       {"haptic.spin_us", &n.haptic.spin_us, -1, 500},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},
   };
   add_access_keys(keys, c);
+  add_joint_keys(keys, n);
   add_black_box_keys(keys, c.black_box);
   add_limit_keys(keys, n.limits);
   add_link_keys(keys, "link.up.", n.link_up);

@@ -77,6 +77,12 @@ Refusal decode_joints(const v1::CommandPacket& packet, std::uint32_t first_row, 
   return {};
 }
 
+static_assert(wire::range_of("CommandPacket.deadline_us").high == wire::kDeadlineCapUs &&
+              wire::range_of("CommandPacket.frame").high == int{v1::WRENCH_BODY} &&
+              wire::range_of("CommandPacket.joint_mode").high == int{v1::JOINT_RELEASE} &&
+              wire::range_of("CommandPacket.body_id").most == wire::kCommandRowsMax &&
+              wire::range_of("CommandPacket.joint_value").most == wire::kJointRowsMax &&
+              wire::range_of("CommandPacket.joint_rate").high == kJointMax);
 static_assert(static_cast<int>(DriveKind::torque) == v1::JOINT_EFFORT &&
               static_cast<int>(DriveKind::velocity) == v1::JOINT_VELOCITY &&
               static_cast<int>(DriveKind::position) == v1::JOINT_POSITION);

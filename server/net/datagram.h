@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "proto/ranges.h"
 #include "proto/wire.h"
 #include "realtime.pb.h"
 #include "server/realtime/messages.h"
@@ -13,10 +14,11 @@
 namespace tactus::net {
 
 // Beyond these no channel of any scene accepts a command.
-inline constexpr double kForceMax = 1e6;   // [N], each component
-inline constexpr double kTorqueMax = 1e6;  // [N m]
-inline constexpr double kPointMax = 1e3;   // [m]
-inline constexpr double kJointMax = 1e6;   // of a joint's effort, rate and position
+inline constexpr double kForceMax = wire::range_of("CommandPacket.wrench").high;  // [N], each component
+inline constexpr double kTorqueMax = kForceMax;                                   // [N m]
+inline constexpr double kPointMax = wire::range_of("CommandPacket.point").high;   // [m]
+inline constexpr double kJointMax =
+    wire::range_of("CommandPacket.joint_value").high;  // of a joint's effort, rate and position
 
 struct CommandDatagram {
   std::uint32_t epoch = 0, deadline_us = 0, rows = 0;

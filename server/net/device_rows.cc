@@ -1,20 +1,27 @@
 #include "server/net/device_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include "proto/ranges.h"
 
 namespace tactus::net {
 namespace {
 
-constexpr double kPlaceMax = 1e4;     // [m]
-constexpr double kVelocityMax = 1e4;  // [m/s], [rad/s]
-constexpr double kWaveMax = 1e6;
-constexpr std::uint64_t kSampleMax = std::uint64_t{1} << 53;  // of counts: differences stay exact and signed
-constexpr double kWrenchMax = 1e6;                            // [N], [N m]
+// What the table says of DEVICE, found when it is compiled.
+constexpr auto kPoseRange = wire::range_of("DevicePacket.pose"),
+               kVelocityRange = wire::range_of("DevicePacket.velocity"),
+               kWaveRange = wire::range_of("DevicePacket.wave"), kWrenchRange = wire::range_of("DevicePacket.wrench"),
+               kSampleRange = wire::range_of("DevicePacket.sample"),
+               kCountRange = wire::range_of("DevicePacket.band_seen"),
+               kShareRange = wire::range_of("DevicePacket.stiffness_share"),
+               kLedgerRange = wire::range_of("DevicePacket.given_j");
+static_assert(wire::range_of("DevicePacket.band_sent").high == kCountRange.high);
 
 template <class Column>
-bool bounded(const Column& column, double limit) {
-  return std::all_of(column.begin(), column.end(), [limit](double x) { return std::abs(x) <= limit; });
+bool bounded(const Column& column, const wire::Range& range) {
+  return std::all_of(column.begin(), column.end(), [&range](double x) { return range.holds(x); });
 }
 template <class Column>
 bool finite(const Column& column) {
@@ -63,18 +70,18 @@ v1::VerdictCode check(const v1::DevicePacket& p) {
   const bool counts = p.pose_size() == 7 && p.velocity_size() == 6 && (p.wave_size() == 0 || p.wave_size() == 6) &&
                       (p.wrench_size() == 0 || p.wrench_size() == 6);
   if (!counts) return v1::VERDICT_REFUSED_WRONG_COUNT;
-  for (const double x :
-       {p.stiffness_share(), p.given_j(), p.taken_j(), p.round_trip_s(), p.band_error(), p.port_in_j()}) {
-    if (!std::isfinite(x)) return v1::VERDICT_REFUSED_NOT_FINITE;
-  }
-  if (!finite(p.pose()) || !finite(p.velocity()) || !finite(p.wave()) || !finite(p.wrench()))
+  const std::array ledgers{p.given_j(), p.taken_j(), p.round_trip_s(), p.band_error(), p.port_in_j()};
+  if (!finite(ledgers) || !std::isfinite(p.stiffness_share()) || !finite(p.pose()) || !finite(p.velocity()) ||
+      !finite(p.wave()) || !finite(p.wrench()))
     return v1::VERDICT_REFUSED_NOT_FINITE;
   double norm2 = 0;
   for (int i = 3; i < 7; ++i) norm2 += p.pose(i) * p.pose(i);
-  const bool in_range =
-      norm2 > 0.81 && norm2 < 1.21 && bounded(p.pose(), kPlaceMax) && bounded(p.velocity(), kVelocityMax) &&
-      bounded(p.wave(), kWaveMax) && bounded(p.wrench(), kWrenchMax) && p.sample() != 0 && p.sample() < kSampleMax &&
-      p.band_seen() < kSampleMax && p.band_sent() < kSampleMax && p.stiffness_share() >= 0 && p.stiffness_share() <= 1;
+  const auto count = [](std::uint64_t x) { return static_cast<double>(x); };
+  const bool in_range = norm2 > 0.81 && norm2 < 1.21 && bounded(p.pose(), kPoseRange) &&
+                        bounded(p.velocity(), kVelocityRange) && bounded(p.wave(), kWaveRange) &&
+                        bounded(p.wrench(), kWrenchRange) && bounded(ledgers, kLedgerRange) &&
+                        kSampleRange.holds(count(p.sample())) && kCountRange.holds(count(p.band_seen())) &&
+                        kCountRange.holds(count(p.band_sent())) && kShareRange.holds(p.stiffness_share());
   return in_range ? v1::VERDICT_NONE : v1::VERDICT_REFUSED_OUT_OF_RANGE;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "proto/ranges.h"
 #include "server/net/modes.h"
 #include "server/net/play_desk.h"
 #include "server/net/record_desk.h"
@@ -93,6 +94,14 @@ void unsubscribe(const Exchange& x, const v1::Unsubscribe& request) {
   x.error(v1::ERROR_NOT_FOUND, "this client has no subscription " + std::to_string(request.id()));
 }
 
+// The first number or text of the request that is beyond its range; empty: none.
+std::string fault_in(const v1::Request& request) {
+  const google::protobuf::Reflection& r = *request.GetReflection();
+  const auto* body = r.GetOneofFieldDescriptor(request, v1::Request::descriptor()->oneof_decl(0));
+  if (body == nullptr || body->message_type() == nullptr) return {};  // a command: its verdict says
+  return wire::out_of_range(r.GetMessage(request, body));
+}
+
 }  // namespace
 
 bool is_name(const std::string& text) {
@@ -142,6 +151,7 @@ void handle_request(Hub& hub, Conversation& connection, const v1::Request& reque
                    std::string("this session may only look on (role \"observe\"); ") + hub.how_to_drive());
   if (hub.play != nullptr && !PlayDesk::allows(request.body_case()) && request.body_case() != 0)
     return x.error(v1::ERROR_WRONG_STATE, hub.play->why());
+  if (const std::string fault = fault_in(request); !fault.empty()) return x.error(v1::ERROR_BAD_VALUE, fault);
   using Body = v1::Request;
   // Without a default, so that the compiler names a request that nobody answers.
   // clang-format off

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 
+#include "proto/ranges.h"
 #include "server/net/modes.h"
 #include "server/net/play_desk.h"
 #include "server/net/requests.h"
 
 namespace tactus::net {
 namespace {
-constexpr std::uint32_t kDefaultMs = 2000, kCapMs = 10'000;
+constexpr std::uint32_t kDefaultMs = 2000;
+constexpr auto kCapMs = static_cast<std::uint32_t>(wire::range_of("AcquireLease.duration_ms").high);
 
 // A control loop needs more than the lease 'world'.
 bool may_command(const Exchange& x) {

@@ -4,13 +4,15 @@
 #include "core/shape/convex_hull.h"
 #include "core/shape/smooth_tessellate.h"
 #include "core/shape/triangle_mesh.h"
+#include "proto/ranges.h"
 #include "server/net/realtime_port.h"
 #include "server/net/requests.h"
 
 namespace tactus::net {
 namespace {
 
-constexpr std::uint32_t kTrianglesMax = 50'000;  // of one reply: 1.8 MB, below what a frame may have
+// Of one reply: 1.8 MB, below what a frame may have.
+constexpr auto kTrianglesMax = static_cast<std::uint32_t>(wire::range_of("GetMesh.count").high);
 
 void add_corner(v1::Mesh& out, const Vec3& p) {
   for (int i = 0; i < 3; ++i) out.add_corner_m(static_cast<float>(p[i]));

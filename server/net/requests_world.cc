@@ -18,8 +18,6 @@
 namespace tactus::net {
 namespace {
 
-constexpr std::uint32_t kStepTicksMax = 1'000'000;
-
 bool refused_in_lockstep(const Exchange& x, const char* what) {
   if (!x.hub().tick.lockstep()) return false;
   x.error(v1::ERROR_WRONG_STATE, std::string(what) + " is for free run; in lockstep use Grant, or SetLockstep off");
@@ -128,7 +126,6 @@ void resume(const Exchange& x, const v1::Resume& request) {
 void step(const Exchange& x, const v1::Step& request) {
   if (!x.needs_world() || refused_in_lockstep(x, "Step")) return;
   if (!x.hub().paused) return x.error(v1::ERROR_WRONG_STATE, "the world is running: Pause first");
-  if (request.ticks() > kStepTicksMax) return x.error(v1::ERROR_BAD_VALUE, "at most 1,000,000 ticks a step");
   Command command = command_of(x, Command::Kind::step);
   command.value = std::max(1u, request.ticks());
   x.hub().tick.post(command, [x](const Notice& notice) {

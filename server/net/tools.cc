@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "proto/ranges.h"
 #include "server/net/hub.h"
 #include "server/net/requests.h"
 
@@ -27,11 +28,6 @@ constexpr double kQuietWatchdog = 2;
 
 // Where time-domain passivity keeps the ledgers without help of the gates (clients/haptic/README.md) [s].
 constexpr double kPassivityMax = 0.005;
-
-struct Range {
-  const char* name;
-  double value, high;
-};
 
 // Mode for TOOL_AUTO, and why.
 ToolMode choose_mode(const v1::AttachTool& request, const ToolScene& at, std::string& why) {
@@ -107,17 +103,7 @@ void choose_gains(const v1::AttachTool& request, const HapticOptions& o, const L
 }  // namespace
 
 std::string fault_in(const v1::DeviceCapabilities& d) {
-  for (const Range& r :
-       {Range{"force_max_n", d.force_max_n(), 1e3}, Range{"torque_max_n_m", d.torque_max_n_m(), 1e3},
-        Range{"mass_kg", d.mass_kg(), 100}, Range{"damping_n_s_per_m", d.damping_n_s_per_m(), 1e3},
-        Range{"stiffness_max_n_per_m", d.stiffness_max_n_per_m(), 1e6},
-        Range{"damping_max_n_s_per_m", d.damping_max_n_s_per_m(), 1e4}, Range{"inertia_kg_m2", d.inertia_kg_m2(), 10},
-        Range{"turn_damping_n_m_s_per_rad", d.turn_damping_n_m_s_per_rad(), 10},
-        Range{"turn_stiffness_max_n_m_per_rad", d.turn_stiffness_max_n_m_per_rad(), 1e5},
-        Range{"workspace_radius_m", d.workspace_radius_m(), 100}, Range{"delay_s", d.delay_s(), 1}}) {
-    if (!(r.value >= 0 && r.value <= r.high))
-      return fmt::format("device.{} is {}, expected 0..{}", r.name, r.value, r.high);
-  }
+  if (const std::string fault = wire::out_of_range(d); !fault.empty()) return "device." + fault;
   if (d.admittance() && (d.axes_actuated() == 0 || !(d.mass_kg() > 0)))
     return fmt::format("device.admittance with axes_actuated {} and mass_kg {}: it is moved as a mass; expected more",
                        d.axes_actuated(), d.mass_kg());
@@ -137,10 +123,6 @@ std::string fault_in(const v1::DeviceCapabilities& d) {
   if (d.axes_actuated() < 6 && d.torque_max_n_m() > 0)
     return fmt::format("device.torque_max_n_m is {} but axes_actuated is {}: 6 give torque", d.torque_max_n_m(),
                        d.axes_actuated());
-  if (!is_name(d.name()))
-    return fmt::format("device.name has {} characters; expected [A-Za-z0-9_.-]{{1,64}}", d.name().size());
-  if (!(d.rate_hz() >= 50 && d.rate_hz() <= 1e5))
-    return fmt::format("device.rate_hz is {}, expected 50..100000", d.rate_hz());
   if (d.axes_actuated() > 0 && d.damping_n_s_per_m() <= 0 && d.stiffness_max_n_per_m() <= 0)
     return "device.damping_n_s_per_m and stiffness_max_n_per_m are both 0: no stiffness is known to be stable; give "
            "one";
@@ -148,20 +130,8 @@ std::string fault_in(const v1::DeviceCapabilities& d) {
 }
 
 std::string fault_in(const v1::AttachTool& r) {
-  if (const std::string fault = fault_in(r.device()); !fault.empty()) return fault;
-  const auto outside = [](double x, double low, double high) { return x != 0 && !(x >= low && x <= high); };
-  if (!v1::ToolMode_IsValid(r.mode())) return fmt::format("mode is {}, expected 0..3", static_cast<int>(r.mode()));
-  if (outside(r.position_scale(), 1e-3, 1e3))
-    return fmt::format("position_scale is {}, expected 0.001..1000", r.position_scale());
-  if (outside(r.stiffness_n_per_m(), 1e-3, 1e6))
-    return fmt::format("stiffness_n_per_m is {}, expected 0.001..1e6", r.stiffness_n_per_m());
-  if (outside(r.watchdog_s(), 0.002, 0.2)) return fmt::format("watchdog_s is {}, expected 0.002..0.2", r.watchdog_s());
-  if (outside(r.reach_m(), 0.001, 1)) return fmt::format("reach_m is {}, expected 0.001..1", r.reach_m());
-  if (outside(r.round_trip_s(), 0, 10)) return fmt::format("round_trip_s is {}, expected 0..10", r.round_trip_s());
-  if (outside(r.jitter_s(), 0, 10)) return fmt::format("jitter_s is {}, expected 0..10", r.jitter_s());
-  if (outside(r.loss(), 0, 1)) return fmt::format("loss is {}, expected 0..1", r.loss());
-  if (outside(r.deadband(), 0, 0.5)) return fmt::format("deadband is {}, expected 0..0.5", r.deadband());
-  return {};
+  if (std::string fault = wire::out_of_range(r); !fault.empty()) return fault;
+  return fault_in(r.device());
 }
 
 ToolChoice choose(const v1::AttachTool& request, const HapticOptions& o, double h, const ToolScene& scene) {

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/ranges.h"
 #include "proto/wire.h"
 #include "server/metrics/histogram.h"
 
@@ -39,14 +40,15 @@ struct LinkFaultKey {
   double high;  // low is 0
   bool whole;
 };
-inline constexpr std::array<LinkFaultKey, 8> kLinkFaultKeys{{{"delay_us", 1e6, true},
-                                                             {"jitter_us", 1e6, true},
-                                                             {"loss", 1, false},
-                                                             {"loss_burst", 1000, false},
-                                                             {"duplicate", 1, false},
-                                                             {"reorder", 1, false},
-                                                             {"reorder_us", 1e6, true},
-                                                             {"keep_order", 1, true}}};
+inline constexpr std::array<LinkFaultKey, 8> kLinkFaultKeys{
+    {{"delay_us", wire::range_of("LinkDirection.delay_us").high, true},
+     {"jitter_us", wire::range_of("LinkDirection.jitter_us").high, true},
+     {"loss", wire::range_of("LinkDirection.loss").high, false},
+     {"loss_burst", wire::range_of("LinkDirection.loss_burst").high, false},
+     {"duplicate", wire::range_of("LinkDirection.duplicate").high, false},
+     {"reorder", wire::range_of("LinkDirection.reorder").high, false},
+     {"reorder_us", wire::range_of("LinkDirection.reorder_us").high, true},
+     {"keep_order", 1, true}}};
 // Sets one by its name. What is wrong, with key, value and range; empty: nothing.
 std::string set_link_fault(LinkFaultSettings& settings, std::string_view key, double value);
 // "delay_us=2000,loss=0.01" over what is set already. As above; nothing is set when something is wrong.

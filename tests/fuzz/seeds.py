@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Writes the seed corpora and the dictionary of the fuzz targets from proto/golden, config/scenes and config/robots. usage: seeds.py FOLDER"""
+"""Writes the seed corpora and the dictionary of the fuzz targets from proto/golden, config/scenes, config/robots and what live tests sent.
+usage: seeds.py FOLDER [RECORDED]     RECORDED: a folder that tests/fuzz/record_seeds has filled"""
 import json
 import pathlib
 import re
@@ -51,6 +52,77 @@ def request_seeds(folder):
                 getattr(body, inner.name).append(value) if inner.label == inner.LABEL_REPEATED else setattr(body, inner.name, value)
         for target in ("server", "web"):
             write(folder, target, f"request-{field.name}", b"\xff" + request.SerializeToString())
+
+
+TALK_MESSAGES, TALK_BYTES = 24, 12_000
+
+
+def sent_messages(data):
+    """(door, message) of a file that record_seeds left. Epochs become 1, which the target takes for the present one."""
+    from tactus.messages import CommandPacket, DevicePacket, GrantPacket, Ping, Request
+
+    kinds, at = {255: Request, 2: CommandPacket, 8: DevicePacket, 5: GrantPacket, 3: Ping}, 0
+    while at + 5 <= len(data):
+        door, length = data[at], int.from_bytes(data[at + 1 : at + 5], "little")
+        message = kinds[door].FromString(data[at + 5 : at + 5 + length])
+        at += 5 + length
+        body = getattr(message, message.WhichOneof("body")) if door == 255 and message.WhichOneof("body") else message
+        if door == 255 and message.WhichOneof("body") in ("hello", "authenticate"):
+            continue
+        if hasattr(body, "DESCRIPTOR") and "scene_epoch" in body.DESCRIPTOR.fields_by_name:
+            body.scene_epoch = 1
+        yield door, message
+
+
+def kind_of(door, message):
+    """What makes a message of a sequence another one than its neighbour."""
+    body = getattr(message, message.WhichOneof("body")) if door == 255 and message.WhichOneof("body") else message
+    fields = [f.name for f, _ in body.ListFields()] if hasattr(body, "ListFields") else []
+    return (door, message.WhichOneof("body") if door == 255 else "", *fields)
+
+
+def talk_seeds(folder, recorded):
+    """Sessions in pieces, each kind of piece once: of messages of one kind that follow each other, two are kept."""
+    sys.path.insert(0, str(REPOSITORY / "clients" / "python"))
+    from tactus.messages import Request
+
+    seen = set()
+
+    def put(talk):
+        key = tuple(kind for _, kind in talk)
+        if key and key not in seen and not seen.add(key):
+            write(folder, "session", f"talk-{len(seen)}", b"".join(data for data, _ in talk))
+
+    def piece(door, message):
+        payload = message.SerializeToString()
+        return bytes([door]) + len(payload).to_bytes(4, "little") + payload, kind_of(door, message)
+
+    for field in Request.DESCRIPTOR.fields:  # each request alone: what no live test sends is there as well
+        if field.message_type is not None and field.name not in ("hello", "authenticate"):
+            request = Request(id=9)
+            getattr(request, field.name).SetInParent()
+            put([piece(255, request)])
+    for file in sorted(recorded.glob("*.sent")) if recorded else []:
+        talk, size = [], 0
+        for door, message in sent_messages(file.read_bytes()):
+            one = piece(door, message)
+            if len(talk) > 1 and talk[-1][1] == talk[-2][1] == one[1] or len(one[0]) > TALK_BYTES:
+                continue
+            if len(talk) == TALK_MESSAGES or size + len(one[0]) > TALK_BYTES:
+                put(talk)
+                talk, size = [], 0
+            talk.append(one)
+            size += len(one[0])
+        put(talk)
+    return len(seen)
+
+
+def restore_seeds(folder):
+    """Each model in each scene with one number changed in each way."""
+    for scene in range(5):
+        for model in range(7):
+            for how, number in enumerate((0, 9, 41, 130)):
+                write(folder, "restore", f"{scene}-{model}-{how}", bytes([scene, model | (how % 2) << 7, number, 0, how, 40 + 30 * how]))
 
 
 def mcap_of(records):
@@ -175,6 +247,9 @@ def main():
     foxglove_seeds(folder)
     scene_seeds(folder)
     web_seeds(folder)
+    restore_seeds(folder)
+    recorded = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    print(f"session: {talk_seeds(folder, recorded)} seeds", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,18 @@
 The programs are looked for in $TACTUS_BIN (a folder), then in build/release/bin. Nothing here judges an absolute wall-clock maximum:
 the machines are noisy.
 """
+import itertools
 import os
 import pathlib
 import queue
 import re
 import signal
+import struct
 import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -184,6 +187,37 @@ def run_program():
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     return run
+
+
+def record_sent(folder):
+    """Writes what each session of this process sends to a file of the folder, as tests/fuzz/seeds.py reads it: door (255: a request, otherwise
+    the type of a datagram), length (4 bytes), payload. Without keys, headers and macs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files, numbers, lock = weakref.WeakKeyDictionary(), itertools.count(), threading.Lock()
+
+    def write(link, door, message):
+        payload = message.SerializeToString()
+        with lock:
+            if link not in files:
+                files[link] = open(folder / f"{os.getpid()}-{next(numbers)}.sent", "wb")
+            files[link].write(struct.pack("<BI", door, len(payload)) + payload)
+            files[link].flush()
+
+    send_request, send_datagram = Link.send_request, Link.send_datagram
+
+    def request(link, message):
+        write(link, 255, message)
+        send_request(link, message)
+
+    def datagram(link, kind, message):
+        write(link, kind, message)
+        return send_datagram(link, kind, message)
+
+    Link.send_request, Link.send_datagram = request, datagram
+
+
+if "TACTUS_RECORD_SENT" in os.environ:
+    record_sent(pathlib.Path(os.environ["TACTUS_RECORD_SENT"]))
 
 
 class RawSession:
