@@ -20,11 +20,16 @@ enum class DatagramType : std::uint8_t {
   shadow = 6,
   granted = 7,
   device = 8,
-  tool = 9
+  tool = 9,
+  verdicts = 10,
+  challenge = 11
 };
 inline constexpr std::size_t kCommandRowsMax = 64;  // of wrenches; further bounded by the datagram's size
 inline constexpr std::size_t kJointRowsMax = 128;
 inline constexpr std::uint32_t kDeadlineDefaultUs = 20'000, kDeadlineCapUs = 200'000;
 inline constexpr std::uint32_t kReplayWindow = 64, kVerdictsRepeated = 8;
+inline constexpr std::uint32_t kVerdictsKept = 4096;  // of a client, until it acknowledges them
+inline constexpr std::uint32_t kVerdictRowsMax = 47;  // of a VERDICTS datagram: 28 bytes each, and 38 for the rest
+inline constexpr std::uint32_t kCommandPartsMax = 8;
 
 }  // namespace tactus::wire

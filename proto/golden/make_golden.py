@@ -26,7 +26,7 @@ NONCE_SERVER = bytes(range(128, 160))
 KEY = bytes((7 * i + 3) % 256 for i in range(32))
 SESSION = 0xC0FFEE42
 EPOCH = 0x9E3779B9
-TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6, "GRANTED": 7, "DEVICE": 8, "TOOL": 9}
+TYPES = {"STATE": 1, "COMMAND": 2, "PING": 3, "PONG": 4, "GRANT": 5, "SHADOW": 6, "GRANTED": 7, "DEVICE": 8, "TOOL": 9, "VERDICTS": 10, "CHALLENGE": 11}
 
 
 def hmac_sha256(key, data):
@@ -103,6 +103,28 @@ def add_verdicts(packet):
         packet.verdict_tick.append(1000 - age)
         packet.verdict_age_us.append(37 * age)
         packet.verdict_item.append(age % 3)
+    return packet
+
+
+def verdicts():
+    packet = m.VerdictPacket(number=(1 << 33) + 47, dropped=1 << 33)
+    for back, code in enumerate(["APPLIED", "REFUSED_INCOMPLETE", "REFUSED_QUEUE_FULL"]):
+        packet.sequence.append((1 << 40) + 100 - back)
+        packet.code.append(m.VerdictCode[code])
+        packet.tick.append(1000 - back)
+        packet.age_us.append(37 * back)
+        packet.item.append(back)
+    return packet
+
+
+def number_verdicts(packet):
+    packet.verdict_number = (1 << 33) + 8
+    return packet
+
+
+def command_part():
+    packet = m.CommandPacket(scene_epoch=EPOCH, client_send_ns=(1 << 62) + 15, deadline_us=20_000, part=1, parts=3, body_id=[7], verdicts_received=1 << 34)
+    packet.wrench.extend([0, 0, 9.8125, 0, 0.5, 0])
     return packet
 
 
@@ -222,7 +244,7 @@ def refused():
         "size": [good[:31], b"", seal(KEY, header(3, 1) + b"\0" * 1369)],
         "magic": [seal(KEY, header(3, 1, magic=b"CT") + payload)],
         "version": [seal(KEY, header(3, 1, version=2) + payload), seal(KEY, header(3, 1, version=0) + payload)],
-        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(10, 1) + payload)],
+        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(12, 1) + payload)],
         "session": [seal(KEY, header(3, 1, session=SESSION + 1) + payload)],
         "mac": [good[:-1] + bytes([good[-1] ^ 1]), good[:8] + b"\x02" + good[9:], seal(b"\0" * 32, good[:-16]), good[:-1]],
     }
@@ -270,6 +292,9 @@ def golden():
         "state_contacts": datagram("contacts, contacts dropped, unconverged", "STATE", 3, add_contacts(state(1001, [1]))),
         "state_exact": datagram("a step of the exact stepper that ran out of pieces", "STATE", 19, add_exact(state(1006, [1]))),
         "state_verdicts": datagram("the last eight verdicts", "STATE", (1 << 40) + 4, add_verdicts(state(1002, [1]))),
+        "state_verdicts_numbered": datagram("eight verdicts of a client, the newest one with its number", "STATE", (1 << 40) + 5, number_verdicts(add_verdicts(state(1002, [1])))),
+        "verdicts": datagram("three verdicts that no state has brought; earlier ones are not kept any more", "VERDICTS", 20, verdicts()),
+        "command_part": datagram("the second part of three of a command", "COMMAND", 21, command_part()),
         "state_empty": datagram("no body at all, paused in lockstep", "STATE", 5, m.StatePacket(scene_epoch=EPOCH, parts=1, status_bits=3)),
         "state_part_0_of_2": datagram("first part of a tick", "STATE", 6, state(1003, range(0, 9), part=0, parts=2)),
         "state_part_1_of_2": datagram("second part of the same tick", "STATE", 7, state(1003, range(9, 12), part=1, parts=2)),

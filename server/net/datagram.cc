@@ -29,8 +29,7 @@ v1::VerdictCode check(const std::array<double, 3>& x, double limit) {
 
 bool counts_match(const v1::CommandPacket& packet) {
   const int rows = packet.body_id_size();
-  return rows <= static_cast<int>(wire::kCommandRowsMax) && packet.wrench_size() == 6 * rows &&
-         (packet.frame_size() == 0 || packet.frame_size() == rows) &&
+  return packet.wrench_size() == 6 * rows && (packet.frame_size() == 0 || packet.frame_size() == rows) &&
          (packet.point_size() == 0 || packet.point_size() == 3 * rows);
 }
 
@@ -100,8 +99,13 @@ Refusal DatagramDecoder::decode(std::span<const std::uint8_t> payload, CommandDa
   out.states_lost = command_.states_lost();
   out.states_due = command_.states_due();
   out.ends = command_.ends() != 0;
+  out.part = command_.part();
+  out.parts = std::max(1u, command_.parts());
+  out.verdicts_received = command_.verdicts_received();
   out.deadline_us =
       command_.deadline_us() == 0 ? wire::kDeadlineDefaultUs : std::min(command_.deadline_us(), wire::kDeadlineCapUs);
+  if (command_.body_id_size() > static_cast<int>(wire::kCommandRowsMax))
+    return {v1::VERDICT_REFUSED_OUT_OF_RANGE, static_cast<std::uint32_t>(wire::kCommandRowsMax)};  // the first too many
   if (!counts_match(command_)) return {v1::VERDICT_REFUSED_OUT_OF_RANGE, 0};
   for (int i = 0; i < command_.body_id_size(); ++i) {
     WrenchRow& row = out.row[out.rows];

@@ -24,6 +24,8 @@ struct CommandDatagram {
   std::uint32_t epoch = 0, deadline_us = 0, rows = 0;
   std::uint64_t client_send_ns = 0, expected_tick = 0, client_recv_ns = 0;
   std::uint32_t states_received = 0, states_lost = 0, states_due = 0;
+  std::uint32_t part = 0, parts = 1;
+  std::uint64_t verdicts_received = 0;
   bool ends = false;
   std::array<WrenchRow, wire::kCommandRowsMax> row;
   std::uint32_t joint_rows = 0, robot = 0;  // robot: id + 1, the rows' joints are still to be filled in; 0: none

@@ -120,6 +120,7 @@ RealtimePort::RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint)
       socket_(bind_realtime(hub.io, endpoint)),
       port_(socket_.local_endpoint().port()),
       addresses_(hub.options.clients),
+      rows_(wire::kCommandPartsMax * (wire::kCommandRowsMax + wire::kJointRowsMax)),
       link_timer_(hub.io) {
   socket_.non_blocking(true);
   asio::error_code ignored;  // the kernel's cap holds where it is lower
@@ -224,33 +225,54 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
                                   std::span<const std::uint8_t> payload, std::uint64_t now) {
   hub_.record->received(session.name(), header.sequence, payload, now);
   Refusal refusal = decoder_.decode(payload, command_);
-  if (refusal.code != v1::VERDICT_REFUSED_MALFORMED)
+  if (refusal.code != v1::VERDICT_REFUSED_MALFORMED) {
     session.saw_datagram(header.sequence, command_.client_send_ns, now);
+    session.log.acknowledge(command_.verdicts_received, now);
+    if (command_.parts > 1) return handle_part(session, header.sequence, payload, now);
+  }
   if (refusal.code == v1::VERDICT_NONE) {
     session.counters.packets_lost = std::max(session.counters.packets_lost, command_.states_lost);
-    const CommandStamps stamps = stamps_of(command_, header.sequence);
-    if (command_.rows + command_.joint_rows + command_.robot == 0) return session.saw_heartbeat(stamps, now);
+    if (command_.rows + command_.joint_rows + command_.robot == 0) {
+      session.saw_heartbeat(stamps_of(command_, header.sequence), now);
+      return offer_verdicts(session, now);
+    }
     if (session.role == Role::observe)
       return refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
-    session.saw_command(stamps, now);
-    refusal = hub_.play != nullptr ? Refusal{v1::VERDICT_REFUSED_PLAYBACK, 0} : name_joints(hub_.scene, command_);
-    if (refusal.code == v1::VERDICT_NONE) refusal = authorise(session, command_, hub_.lease_now());
+    note_command(session, header.sequence, now);
+    refusal = admit(session);
   }
   if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
-  const std::uint32_t rows = fill_rows(session, header.sequence, now);
-  if (!hub_.tick.push_wrench({rows_.data(), rows}))
-    refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+  push_rows(session, header.sequence, fill_rows(session, header.sequence, 0, now));
 }
 
-std::uint32_t RealtimePort::fill_rows(const Session& session, std::uint64_t sequence, std::uint64_t now) {
+void RealtimePort::note_command(Session& session, std::uint64_t sequence, std::uint64_t now) {
+  session.saw_command(stamps_of(command_, sequence), now);
+}
+
+Refusal RealtimePort::admit(const Session& session) {
+  if (hub_.play != nullptr) return {v1::VERDICT_REFUSED_PLAYBACK, 0};
+  const Refusal refusal = name_joints(hub_.scene, command_);
+  return refusal.code == v1::VERDICT_NONE ? authorise(session, command_, hub_.lease_now()) : refusal;
+}
+
+// All of them, to be applied in one tick, or none.
+void RealtimePort::push_rows(Session& session, std::uint64_t sequence, std::uint32_t rows) {
+  if (rows == 0) return refuse_command(session, sequence, {v1::VERDICT_REFUSED_WRONG_COUNT, 0});
+  rows_[rows - 1].last_row = true;
+  if (!hub_.tick.push_wrench({rows_.data(), rows}))
+    refuse_command(session, sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+}
+
+std::uint32_t RealtimePort::fill_rows(const Session& session, std::uint64_t sequence, std::uint32_t first,
+                                      std::uint64_t now) {
   const std::uint32_t rows = command_.rows + command_.joint_rows;
   for (std::uint32_t i = 0; i < rows; ++i) {
-    Command& c = rows_[i];
+    Command& c = rows_[first + i];
     c.kind = i < command_.rows ? Command::Kind::wrench : Command::Kind::joint;
-    c.last_row = i + 1 == rows;
+    c.last_row = false;
     c.client = session.slot();
     c.epoch = command_.epoch;
-    c.row_index = i;
+    c.row_index = first + i;
     c.ticket = sequence;
     c.received_ns = now;
     c.deadline_us = command_.deadline_us;
@@ -372,7 +394,9 @@ void RealtimePort::publish(const StateSlot& slot) {
   if (f.epoch != hub_.scene.epoch) return;  // of a scene that net has already left
   const std::uint64_t now = now_ns();
   hub_.sessions.for_each([&](Session& session) {
+    refuse_incomplete(session);
     if (!(session.framed || session.is_heard(now))) return;
+    offer_verdicts(session, now);
     if (session.subscriptions.empty()) return;
     bool muted = false, forced = (f.status_bits & kStatusFault) != 0;  // the last one, whatever was asked for
     for (const Answer& answer : answers_) {
@@ -389,6 +413,7 @@ void RealtimePort::publish(const StateSlot& slot) {
       if (f.has_shadow && subscriber->spec().shadow) publish_shadow(session, subscriber->spec(), slot);
       if (subscriber->spec().tools && due) publish_tools(session, subscriber->spec().id, slot);
     }
+    if (sent) session.log.carried(now);
     if (sent && f.advanced)
       session.sent_tick(
           {f.tick, last_send_ns_, f.ticks_missed, 1e6 * hub_.scene.model().step, f.wake_late_us, f.work_us});
@@ -412,7 +437,9 @@ void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const St
                             contact_rows_,
                             static_cast<std::uint32_t>(session.window.gaps()),
                             end_effectors_.rows(),
-                            end_effectors_.columns()};
+                            end_effectors_.columns(),
+                            kStatePayloadMax,
+                            session.log.newest()};
   if (session.framed) return publish_framed(session, source);
   plan_packets(source, plan_);
   const auto parts = static_cast<std::uint32_t>(plan_.size());
@@ -426,6 +453,7 @@ void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const St
 
 void RealtimePort::publish_framed(Session& session, PacketSource source) {
   source.payload_max = kFramedMax;
+  source.verdicts = framed_verdicts(session, to->states_replaced());
   const auto to = hub_.connection(session.slot());
   if (!to) return;
   framed_.resize(kFramedMax);

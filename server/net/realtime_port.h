@@ -67,11 +67,24 @@ class RealtimePort {
   [[nodiscard]] Refusal authorise(const Session& session, const CommandDatagram& command, std::uint64_t now) const;
   [[nodiscard]] Refusal authorise_joints(const Session& session, const CommandDatagram& command,
                                          std::uint64_t now) const;
-  [[nodiscard]] std::uint32_t fill_rows(const Session& session, std::uint64_t sequence, std::uint64_t now);
+  // What is commanded, if the scene and the leases allow it.
+  [[nodiscard]] Refusal admit(const Session& session);
+  void note_command(Session& session, std::uint64_t sequence, std::uint64_t now);
+  // The decoded command as rows_[first] and behind; returns how many.
+  [[nodiscard]] std::uint32_t fill_rows(const Session& session, std::uint64_t sequence, std::uint32_t first,
+                                        std::uint64_t now);
+  void push_rows(Session& session, std::uint64_t sequence, std::uint32_t rows);
   void handle_ping(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                    std::uint64_t now);
   void handle_grant(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
                     std::uint64_t now);
+  // verdict_port.cc
+  void offer_verdicts(Session& session, std::uint64_t now);
+  [[nodiscard]] std::span<const VerdictRecord> framed_verdicts(Session& session, std::uint64_t replaced);
+  [[nodiscard]] std::uint64_t parts_clock() const;  // ns
+  void handle_part(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload, std::uint64_t now);
+  void handle_complete(Session& session, const CommandParts& parts, std::uint64_t now);
+  void refuse_incomplete(Session& session);
   // device_port.cc
   void handle_device(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload,
                      std::uint64_t now);
@@ -105,11 +118,13 @@ class RealtimePort {
   std::array<std::uint8_t, wire::kDatagramMax> out_{};
   DatagramDecoder decoder_;
   CommandDatagram command_;
-  std::array<Command, wire::kCommandRowsMax + wire::kJointRowsMax> rows_{};
+  std::vector<Command> rows_;
   std::vector<std::uint32_t> contact_rows_;
   EndEffectors end_effectors_;
   std::vector<PacketRange> plan_;
   std::vector<std::uint8_t> framed_;  // one payload for a WebSocket client
+  std::vector<VerdictRecord> framed_verdicts_;
+  v1::VerdictPacket verdicts_;
   v1::ShadowPacket shadow_;
   v1::DevicePacket device_;
   v1::ToolPacket tool_;

@@ -65,7 +65,7 @@ std::size_t rare_scalars(const StateFrame& f) {
     bytes += x != 0 ? 6 : 0;
   return bytes;
 }
-constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kContactBytes = 4 + 4 + 40 + 1;
+constexpr std::size_t kVerdictBytes = 8 + 4 + 8 + 4 + 4, kVerdictNumberBytes = 10, kContactBytes = 4 + 4 + 40 + 1;
 
 std::size_t body_bytes(const SubscriptionSpec& spec) {
   const std::size_t number = spec.single_precision ? 4 : 8;
@@ -84,7 +84,8 @@ std::size_t room_for_rows(const SubscriptionSpec& spec, std::size_t verdicts, st
   const std::size_t columns = 5 + 2 + (spec.velocity ? 1 : 0) + (spec.wrench ? 1 : 0) + (spec.contacts ? 4 : 0) +
                               (spec.joints.empty() ? 0 : 4) + (spec.sensors.empty() ? 0 : 2) +
                               (spec.end_effectors.empty() ? 0 : 5);
-  return payload_max - kScalarsMax - verdicts * kVerdictBytes - columns * head;
+  return payload_max - kScalarsMax - verdicts * kVerdictBytes - (verdicts == 0 ? 0 : kVerdictNumberBytes) -
+         columns * head;
 }
 
 // Fills packets with rows, kind after kind.
@@ -255,7 +256,7 @@ void exact(FieldWriter& w, const ExactReport& e) {
   w.real(79, e.event_time);
 }
 
-void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
+void verdicts(FieldWriter& w, std::span<const VerdictRecord> v, std::uint64_t number) {
   if (v.empty()) return;
   w.column(40, 8 * v.size());
   for (const VerdictRecord& x : v) w.put(x.sequence);
@@ -267,6 +268,7 @@ void verdicts(FieldWriter& w, std::span<const VerdictRecord> v) {
   for (const VerdictRecord& x : v) w.put(x.age_us);
   w.column(44, 4 * v.size());
   for (const VerdictRecord& x : v) w.put(x.item);
+  w.fixed64(45, number);
 }
 
 }  // namespace
@@ -302,7 +304,7 @@ std::size_t encode_packet(const PacketSource& source, const PacketRange& range, 
   w.fixed64(14, source.echo.sequence);
   bodies(w, source, range);
   contacts(w, source, range);
-  verdicts(w, source.verdicts);
+  verdicts(w, source.verdicts, source.verdict_number);
   w.fixed32(50, f.report.contacts);
   w.fixed32(51, f.report.points_dropped + f.report.pairs_dropped);
   w.real(52, static_cast<float>(f.report.depth_max));

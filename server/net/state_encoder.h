@@ -27,6 +27,7 @@ struct PacketSource {
   std::span<const EndEffectorRow> end_effectors{};  // of spec.end_effectors
   std::span<const JacobianRow> jacobian{};
   std::size_t payload_max = kStatePayloadMax;  // of one packet [bytes]; a WebSocket frame may be longer than a datagram
+  std::uint64_t verdict_number = 0;            // of the first of verdicts
 };
 
 // Rows of one packet: a range of spec.bodies, joints, sensors and so on.

@@ -20,6 +20,7 @@ bool Subscriber::due(std::uint64_t tick, std::uint64_t beat, bool advanced) noex
 void Session::add_verdict(const VerdictRecord& verdict) noexcept {
   std::copy_backward(verdicts_.begin(), verdicts_.end() - 1, verdicts_.end());
   verdicts_[0] = verdict;
+  log.add(verdict);
   verdict_count_ = std::min(verdict_count_ + 1, verdicts_.size());
   TACTUS_ASSERT(verdict.code < kVerdictCodes);
   ++counters.by_code[verdict.code];

@@ -14,20 +14,16 @@
 #include "proto/seal.h"
 #include "server/metrics/histogram.h"
 #include "server/session/authority.h"
+#include "server/session/command_parts.h"
 #include "server/session/link_faults.h"
 #include "server/session/link_watch.h"
 #include "server/session/rate_cap.h"
 #include "server/session/replay_window.h"
+#include "server/session/verdict_log.h"
 
 namespace tactus {
 
 inline constexpr std::size_t kVerdictCodes = 32;  // proto VerdictCode, all below this
-
-// One row of proto's verdict columns.
-struct VerdictRecord {
-  std::uint64_t sequence = 0, tick = 0;
-  std::uint32_t code = 0, age_us = 0, item = 0;
-};
 
 // What a client asked to see.
 struct SubscriptionSpec {
@@ -65,6 +61,13 @@ struct Echo {
   std::uint64_t client_send_ns = 0, server_recv_ns = 0, sequence = 0;
 };
 
+// Of a client that gets its states in frames: the newest verdict at each of the last states, and how many were
+// replaced.
+struct FramedVerdicts {
+  std::array<std::uint64_t, 5> marks{};
+  std::uint64_t replaced = 0;
+};
+
 struct LinkCounters {
   std::uint64_t commands_received = 0, commands_applied = 0, commands_refused = 0;
   std::uint64_t packets_sent = 0, packets_dropped = 0;
@@ -82,7 +85,7 @@ class Session {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool by_token() const noexcept { return by_token_; }  // may take over
 
-  // Remembers a verdict, counts it. The last 8 are repeated in each state packet, newest first.
+  // Remembers a verdict, numbers and counts it. The last 8 are repeated in each state packet, newest first.
   void add_verdict(const VerdictRecord& verdict) noexcept;
   [[nodiscard]] std::span<const VerdictRecord> verdicts() const noexcept { return {verdicts_.data(), verdict_count_}; }
 
@@ -126,6 +129,9 @@ class Session {
   Role role = Role::control;
   bool framed = false;               // states go in frames of its control conversation (WebSocket), not in datagrams
   std::unique_ptr<LinkWatch> watch;  // null: has not commanded yet
+  VerdictLog log;
+  FramedVerdicts framed_verdicts;
+  std::unique_ptr<CommandParts> parts;  // null: no command over several datagrams yet
 
  private:
   ClientSlot slot_;

@@ -17,6 +17,7 @@ from .leases import Lease, channel_name, expand_channels, wrench_channel
 from .link import Link
 from .lockstep import Lockstep
 from .messages import CommandPacket, LinkFaultsReply, LinkQuality, Statistics, WrenchFrame
+from .parts import split_command
 from .robot import RobotCommand, fill_joints
 from .scene import LeaseEntry, Scene, Snapshot
 from .state import State, Verdict
@@ -27,6 +28,7 @@ DEFAULT_DEADLINE_S = 0.02
 UNJUDGED_KEPT = 64
 STOP_WAIT_S = 0.1
 LOAD_S = 600.0
+NUDGE_S = 0.1
 SURELY_OVER_S = 0.3  # beyond a command's deadline: time on the way, and the ramp to zero
 _FRAMES = {"world": WrenchFrame.WORLD, "body": WrenchFrame.BODY}
 _ZERO = (0.0, 0.0, 0.0)
@@ -53,7 +55,7 @@ class Command(NamedTuple):
         return self.client.find_verdict(self.sequence)
 
     def verdict(self, timeout_s: float = 1.0) -> Verdict:
-        """Waits for the verdict, which comes with the states. Raises TimedOut."""
+        """Waits for the verdict. LOST says that the link lost the command. Raises TimedOut."""
         return self.client.await_verdict(self.sequence, timeout_s)
 
 
@@ -70,6 +72,7 @@ class LinkStatistics(NamedTuple):
     verdicts: dict  # name -> count
     round_trip_s: float
     clock_offset_s: float
+    verdicts_lost: int = 0  # given by the server, and not kept any more before the link let them through
 
 
 def connect(host: str = "127.0.0.1", port: int = None, *, token: str = None, token_file=None, name: str = None,
@@ -155,7 +158,7 @@ class Client:
             return LinkStatistics(
                 connection.up, connection.reconnects, link.datagrams_received, link.datagrams_lost, dict(link.refused),
                 sum(s.incomplete for s in connection.subscriptions), sum(s.dropped for s in connection.subscriptions),
-                dict(connection.verdicts.counts), self.round_trip_s, self.clock_offset_s,
+                dict(connection.verdicts.counts), self.round_trip_s, self.clock_offset_s, connection.verdicts.numbers_lost,
             )  # fmt: skip
 
     @property
@@ -386,16 +389,17 @@ class Client:
 
     def command(self, wrenches: dict = None, *, joints: dict = None, deadline_s=DEFAULT_DEADLINE_S, expected_tick: int = 0) -> Command:
         """Sends wrenches and joint commands at once, all applied or none: {"block": Wrench(force=(1, 0, 0))},
-        joints={"arm/elbow": Effort(3.0), "arm/wrist": Position(0.5)}."""
+        joints={"arm/elbow": Effort(3.0), "arm/wrist": Position(0.5)}. What one datagram cannot hold goes in up to 8, as one command."""
         self.connection.require_armed()
         wrenches, joints = wrenches or {}, joints or {}
         packet = self._command_packet(wrenches, deadline_s, expected_tick)
         fill_joints(packet, joints, self.scene)
+        packet, *more = split_command(packet)
         for body in wrenches:
             self.connection.leases.ensure(wrench_channel(body))
             self._pushed_until[body] = time.monotonic() + deadline_s
         self.connection.leases.ensure_all([f"joint/{self.scene.joint(name).name}" for name in joints])
-        return self._send(packet)
+        return self._send(packet, more)
 
     def command_robot(self, robot: str, command=None, *, deadline_s=DEFAULT_DEADLINE_S, expected_tick: int = 0, **values) -> Command:
         """Commands all joints of a robot in one packet: command_robot("arm", effort=[...]), velocity=[...] or position=[...], rate=[...];
@@ -435,8 +439,8 @@ class Client:
         bodies, sensors, end_effectors, jacobian. Claims the robot for its time; at the end its channels go to their safe states."""
         return RobotLoop(self, robot, callback, deadline_s, subscription).run(duration_s)
 
-    def _send(self, packet):
-        command = Command(self, self.connection.send_command(packet))
+    def _send(self, packet, more=()):
+        command = Command(self, self.connection.send_command(packet, more))
         self._unjudged = [*self._unjudged[-UNJUDGED_KEPT:], command]
         return command
 
@@ -458,13 +462,14 @@ class Client:
         try:
             packet = self._command_packet({b: Wrench() for b in live}, DEFAULT_DEADLINE_S, 0)
             packet.ends = int(bodies is None)  # of a loop, control() says it
-            self.connection.send_command(packet)
+            first, *more = split_command(packet)
+            self.connection.send_command(first, more)
         except (LinkLost, NotArmed):
             return  # the connection fell meanwhile: the deadline ends the force
         self.connection.barrier(STOP_WAIT_S)
 
     def verdicts(self) -> list:
-        """Verdicts since the last call, oldest first. They come with the states: subscribe to get them."""
+        """Verdicts since the last call, oldest first; LOST names commands that the link lost."""
         with self.connection.lock:
             return self.connection.verdicts.take_fresh()
 
@@ -476,10 +481,12 @@ class Client:
     def await_verdict(self, sequence: int, timeout_s: float = 1.0) -> Verdict:
         self.default_subscription()
         with self.connection.lock:
-            self.connection.changed.wait_for(lambda: self.find_verdict(sequence) or not self.connection.up, timeout_s)
-            verdict = self.find_verdict(sequence)
+            end = time.monotonic() + timeout_s
+            while (verdict := self.find_verdict(sequence)) is None and self.connection.up and (left := end - time.monotonic()) > 0:
+                if not self.connection.changed.wait_for(lambda: self.find_verdict(sequence) or not self.connection.up, min(left, NUDGE_S)):
+                    self.connection.nudge()  # that the server has seen a later datagram tells a lost command from a late one
         if verdict is None:
-            raise TimedOut(f"no verdict for command {sequence} within {timeout_s} s: {self.connection.down_text() or 'lost on the way?'}")
+            raise TimedOut(f"no verdict for command {sequence} within {timeout_s} s: {self.connection.down_text() or 'do states come? In lockstep it waits for the next grant'}")
         return verdict
 
     def take_unjudged(self) -> list:

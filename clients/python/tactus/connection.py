@@ -25,9 +25,10 @@ from .errors import (
 )
 from .leases import LeaseKeeper
 from .link import Link, make_request
-from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket, ToolPacket
+from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket, Status, ToolPacket, VerdictPacket
 from .scene import Event, EventLog, Scene
-from .state import ClockEstimate, VerdictLog
+from .state import ClockEstimate
+from .verdicts import VerdictLog
 
 HEARTBEAT_S = 0.25
 UPKEEP_S = 0.2
@@ -129,15 +130,18 @@ class Connection:
         except LinkLost:
             pass  # whoever handles the loss of the link also handles what hung on it
 
-    def send_command(self, packet) -> int:
-        """Sends a CommandPacket; raises LinkLost when the connection is down, NotArmed when it came back meanwhile."""
+    def send_command(self, packet, more=()) -> int:
+        """Sends a CommandPacket, or the first of the parts of a command and `more` of them; raises LinkLost when the connection is down,
+        NotArmed when it came back meanwhile."""
         with self.lock:
             link = self._link_up()
             self.require_armed()
             self._commanded_at = awake_s()
-        self._stamp(packet, link)
-        self._arrivals.answered(packet.expected_tick, packet.client_send_ns)
-        return link.send_datagram(wire.COMMAND, packet)
+            self._stamp(packet, link)
+            self._arrivals.answered(packet.expected_tick, packet.client_send_ns)
+            sequence = link.send_datagrams(wire.COMMAND, [packet, *more])
+            self.verdicts.sent(sequence)
+            return sequence
 
     def end_loop(self) -> None:
         """Tells the server that no command is missed from now on. Datagrams may be lost: twice."""
@@ -152,8 +156,9 @@ class Connection:
         link.send_datagram(wire.COMMAND, packet)
 
     def _stamp(self, packet, link):
-        """What the server judges the link by."""
+        """What the server judges the link by, and which verdicts have arrived."""
         with self.lock:
+            packet.verdicts_received = self.verdicts.received
             packet.client_recv_ns = self._arrivals.at(packet.expected_tick)
             packet.states_received = self._arrivals.states + link.datagrams_overflowed
             packet.states_due = self._arrivals.due + link.datagrams_overflowed
@@ -165,6 +170,11 @@ class Connection:
             link = self._link_up()
         packet.client_send_ns = time.monotonic_ns()
         return link.send_datagram(wire.GRANT, packet)
+
+    def nudge(self) -> None:
+        """Sends a ping, if the connection is up."""
+        if self.up:
+            self._ping(self.link)
 
     def barrier(self, timeout_s: float) -> bool:
         """Waits until the server has read what was sent on the real-time channel before; false when no answer came."""
@@ -371,6 +381,7 @@ class Connection:
             self._emit(told)
 
     def _take_datagrams(self, link):
+        judged = False
         for kind, sequence, payload, received_ns, arrived_ns in link.receive_datagrams():
             try:
                 if kind == wire.STATE:
@@ -381,10 +392,22 @@ class Connection:
                     self._take_shadow(ShadowPacket.FromString(payload))
                 elif kind == wire.TOOL:
                     self._take_tool(ToolPacket.FromString(payload))
+                elif kind == wire.VERDICTS:
+                    self._take_verdicts(VerdictPacket.FromString(payload))
+                    judged = True
                 else:
                     self._take_pong(Pong.FromString(payload), received_ns)
             except DecodeError:
                 link.refused["malformed"] += 1
+        if judged:
+            self._heartbeat(link)  # or the server repeats them
+
+    def _take_verdicts(self, packet):
+        with self.lock:
+            lost = self.verdicts.add_verdicts(packet)
+            if lost:
+                self._emit(Event("VERDICTS_LOST", 0, lost, self.scene.scene_epoch))
+            self.changed.notify_all()
 
     def _take_granted(self, packet):
         with self.lock:
@@ -410,6 +433,8 @@ class Connection:
     def _take_state(self, packet, sequence, received_ns, arrived_ns):
         with self.lock:
             fresh = self.verdicts.add(packet)
+            standing = bool(packet.status_bits & Status.LOCKSTEP)
+            fresh = self.verdicts.heard(packet.echo_sequence, received_ns * 1e-9, standing) or fresh
             self.clock.add(packet.echo_client_send_ns, packet.echo_server_recv_ns, packet.send_ns, received_ns)
             if packet.scene_epoch == self.scene.scene_epoch:
                 for subscription in self.subscriptions:

@@ -94,15 +94,20 @@ class Link:
 
     def send_datagram(self, kind: int, message) -> int:
         """Seals and sends; returns the datagram's sequence number. A datagram that the network refuses counts as lost."""
-        payload = message.SerializeToString()
+        return self.send_datagrams(kind, [message])
+
+    def send_datagrams(self, kind: int, messages: list) -> int:
+        """Sends several with sequence numbers that follow each other; returns the first one's."""
+        payloads = [message.SerializeToString() for message in messages]
         with self._udp_lock:
-            sequence = next(self._sequences)
-            datagram = wire.seal_datagram(self.key, kind, self.session, sequence, payload)
-            try:
-                self.udp.send(datagram)
-            except OSError:
-                self.refused["send"] += 1
-        return sequence
+            sequences = [next(self._sequences) for _ in payloads]
+            for sequence, payload in zip(sequences, payloads):
+                datagram = wire.seal_datagram(self.key, kind, self.session, sequence, payload)
+                try:
+                    self.udp.send(datagram)
+                except OSError:
+                    self.refused["send"] += 1
+        return sequences[0]
 
     def receive_control(self) -> list:
         """Replies that have arrived; call when `tcp` is readable."""
@@ -124,7 +129,7 @@ class Link:
             opened = wire.open_datagram(self.key, self.session, data)
             if isinstance(opened, str):
                 self.refused[opened] += 1
-            elif opened[0] not in (wire.STATE, wire.PONG, wire.SHADOW, wire.GRANTED, wire.TOOL):
+            elif opened[0] not in (wire.STATE, wire.PONG, wire.SHADOW, wire.GRANTED, wire.TOOL, wire.VERDICTS):
                 self.refused["type"] += 1
             elif not self._window.accept(opened[1]):
                 self.refused["old sequence"] += 1

@@ -146,8 +146,7 @@ class Lockstep:
                 continue  # late or lost, as the link was told to
             if verdict is None:
                 raise LockstepError(
-                    f"the command with sequence {command.sequence} has no verdict at tick {tick}: lost on the way, or more than 8 "
-                    "between two grants (a state repeats the last 8 verdicts)"
+                    f"the command with sequence {command.sequence} has no verdict at tick {tick}: the link lost it or its verdict"
                 )
             if verdict.refused or verdict.code == VerdictCode.EXPIRED:
                 raise LockstepError(f"the command with sequence {command.sequence} was not applied: {verdict.name} at tick {verdict.tick}")

@@ -49,6 +49,7 @@ GrantPacket = _message_class("GrantPacket")
 ToolPacket = _message_class("ToolPacket")
 DevicePacket = _message_class("DevicePacket")
 GrantedPacket = _message_class("GrantedPacket")
+VerdictPacket = _message_class("VerdictPacket")
 Ping = _message_class("Ping")
 Pong = _message_class("Pong")
 Request = _message_class("Request")
@@ -74,7 +75,10 @@ JointBit = enum.IntFlag("JointBit", {v.name.removeprefix("JOINT_"): v.number for
 
 
 def verdict_name(code: int) -> str:
-    """The code's name without its prefix, for example "APPLIED"; a code of a newer server is shown as "CODE_42"."""
+    """The code's name without its prefix, for example "APPLIED"; a code of a newer server is shown as "CODE_42". No code of the server:
+    "LOST", the link lost the command or its verdict."""
+    if code == 0:
+        return "LOST"
     try:
         return VerdictCode(code).name
     except ValueError:

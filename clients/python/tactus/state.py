@@ -93,6 +93,11 @@ class Verdict(NamedTuple):
     def refused(self) -> bool:
         return self.code >= REFUSED_FROM
 
+    @property
+    def lost(self) -> bool:
+        """The link lost the command, or its verdict is not kept any more."""
+        return self.code == 0
+
 
 class State:
     """The world at one tick, as subscribed. Columns are numpy arrays where numpy is installed, otherwise tuples of rows.
@@ -287,56 +292,6 @@ class Assembler:
             return None
         self._newest_sequence = sequence
         return packets
-
-
-class VerdictLog:
-    """Each state packet repeats the last verdicts; this keeps each once.
-
-    The key is (sequence, code): a replayed datagram gets a verdict of its own under a sequence that was judged before.
-    """
-
-    KEPT = 4096
-
-    def __init__(self):
-        self._by_key = collections.OrderedDict()
-        self._shown = None  # what the last packet repeated: most packets bring nothing new
-        self._fresh = collections.deque(maxlen=self.KEPT)
-        self.counts = collections.Counter()  # by name, since the client was made
-
-    def new_session(self):
-        """Sequences start anew."""
-        self._by_key.clear()
-        self._shown = None
-
-    def add(self, packet) -> bool:
-        """Takes a packet's verdicts; true when one was new."""
-        shown = (packet.verdict_sequence[:], packet.verdict_code[:])
-        if shown == self._shown:
-            return False
-        self._shown = shown
-        rows = zip(packet.verdict_sequence, packet.verdict_code, packet.verdict_tick, packet.verdict_age_us, packet.verdict_item)
-        found = False
-        for verdict in reversed([Verdict(*row) for row in rows]):
-            key = (verdict.sequence, verdict.code)
-            if key in self._by_key:
-                continue
-            found = True
-            self._by_key[key] = verdict
-            self._fresh.append(verdict)
-            self.counts[verdict.name] += 1
-            if len(self._by_key) > self.KEPT:
-                self._by_key.popitem(last=False)
-        return found
-
-    def find(self, sequence: int):
-        """The verdict of a command, or None."""
-        return next((v for (s, _), v in reversed(self._by_key.items()) if s == sequence and not v.missed), None)
-
-    def take_fresh(self) -> list:
-        """The verdicts since the last call, oldest first."""
-        out = list(self._fresh)
-        self._fresh.clear()
-        return out
 
 
 class ClockEstimate:

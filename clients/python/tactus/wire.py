@@ -16,10 +16,13 @@ NONCE_BYTES = 32
 CONTROL_FRAME_MAX = 4 << 20
 CONTROL_INBOUND_MAX = 1 << 20  # of what a server takes
 COMMAND_ROWS_MAX = 64
+JOINT_ROWS_MAX = 128
 DEADLINE_CAP_S = 0.2
 REPLAY_WINDOW = 64
 
-STATE, COMMAND, PING, PONG, GRANT, SHADOW, GRANTED, DEVICE, TOOL = 1, 2, 3, 4, 5, 6, 7, 8, 9
+STATE, COMMAND, PING, PONG, GRANT, SHADOW, GRANTED, DEVICE, TOOL, VERDICTS, CHALLENGE = range(1, 12)
+PAYLOAD_MAX = DATAGRAM_MAX - HEADER_BYTES - MAC_BYTES
+COMMAND_PARTS_MAX = 8
 
 _HEADER = struct.Struct("<2sBBIQ")
 _LENGTH = struct.Struct("<I")
@@ -129,7 +132,7 @@ def open_datagram(key: bytes, session: int, data: bytes):
         return "magic"
     if version != VERSION_MAJOR:
         return "version"
-    if not STATE <= kind <= TOOL:
+    if not STATE <= kind <= CHALLENGE:
         return "type"
     if its_session != session:
         return "session"

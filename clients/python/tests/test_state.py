@@ -3,8 +3,9 @@ import pytest
 
 import tactus.state
 from tactus import VerdictCode
-from tactus.messages import StatePacket
-from tactus.state import Assembler, ClockEstimate, State, VerdictLog
+from tactus.messages import StatePacket, VerdictPacket
+from tactus.state import Assembler, ClockEstimate, State
+from tactus.verdicts import LOST_AFTER_S, VerdictLog
 
 
 def packet(tick, part=0, parts=1, epoch=1, bodies=(), start_ns=0):
@@ -76,6 +77,38 @@ def test_a_verdict_code_of_a_newer_server_does_not_break_the_client():
     log = VerdictLog()
     log.add(judged((1, 99)))
     assert log.find(1).name == "CODE_99" and log.find(1).refused
+
+
+def numbered(number, *verdicts):
+    packet = judged(*verdicts)
+    packet.verdict_number = number
+    return packet
+
+
+def test_a_gap_in_the_numbers_is_known_and_what_the_server_dropped_is_named():
+    log = VerdictLog()
+    log.add(numbered(1, (1, VerdictCode.APPLIED)))
+    assert log.received == 1
+    log.add(numbered(6, (6, VerdictCode.APPLIED), (5, VerdictCode.APPLIED)))
+    assert log.received == 1  # 2 to 4 are missing
+    packet = VerdictPacket(number=4, dropped=3, sequence=[4], code=[1], tick=[9], age_us=[1], item=[0])
+    assert "verdicts 2 to 3 were lost by the link" in log.add_verdicts(packet)
+    assert log.received == 6 and log.numbers_lost == 2 and log.add_verdicts(packet) == ""
+
+
+def test_a_command_is_lost_only_when_later_ones_were_seen_long_ago_and_no_verdict_is_missing():
+    log = VerdictLog()
+    for sequence in (1, 2):
+        log.sent(sequence)
+    log.add(numbered(2, (2, VerdictCode.APPLIED)))
+    assert not log.heard(2, 10.0, False) and not log.heard(2, 10 + 2 * LOST_AFTER_S, False)  # number 1 is missing: it may be of command 1
+    log.add(numbered(2, (2, VerdictCode.APPLIED), (7, VerdictCode.APPLIED)))
+    assert log.heard(2, 11.0, False)
+    assert log.find(1).lost and log.counts == {"APPLIED": 2, "LOST": 1}
+    log.sent(3)
+    assert not log.heard(3, 12.0, False) and not log.heard(3, 13.0, False)  # nothing later was seen
+    assert not log.heard(4, 14.0, True) and not log.heard(4, 15.0, True)  # lockstep
+    assert not log.heard(4, 16.0, False) and log.heard(4, 17.0, False) and log.find(3).lost
 
 
 def columns(state):

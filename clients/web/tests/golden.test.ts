@@ -21,7 +21,7 @@ const decodes = (type: string, payload: Uint8Array, json: never) =>
   assert.equal(bytesToHex(toBinary(schema(type), fromBinary(schema(type), payload))), bytesToHex(toBinary(schema(type), fromJson(schema(type), json))));
 
 test("all kinds are there", () => {
-  assert.ok(entries.filter((e) => e.kind === "datagram").length >= 19);
+  assert.ok(entries.filter((e) => e.kind === "datagram").length >= 24);
   assert.equal(entries.filter((e) => e.kind === "control_frames").length, 2);
 });
 
