@@ -86,7 +86,7 @@ wire::DatagramType datagram_type(const std::string& name) {
       {"PING", wire::DatagramType::ping},       {"PONG", wire::DatagramType::pong},
       {"GRANT", wire::DatagramType::grant},     {"SHADOW", wire::DatagramType::shadow},
       {"GRANTED", wire::DatagramType::granted}, {"DEVICE", wire::DatagramType::device},
-      {"TOOL", wire::DatagramType::tool}};
+      {"TOOL", wire::DatagramType::tool},       {"VERDICTS", wire::DatagramType::verdicts}};
   return types.at(name);
 }
 

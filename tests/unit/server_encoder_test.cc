@@ -15,6 +15,8 @@ using namespace tactus;
 
 namespace {
 
+constexpr std::uint64_t kNumber = (std::uint64_t{1} << 40) + 3;  // of the newest verdict
+
 struct Case {
   StateSlot slot;
   SubscriptionSpec spec;
@@ -24,7 +26,16 @@ struct Case {
   std::vector<net::EndEffectorRow> end_effectors;
   std::vector<net::JacobianRow> jacobian;
   [[nodiscard]] net::PacketSource source() const {
-    return {slot, spec, verdicts, echo, contact_rows, 0, end_effectors, jacobian};
+    return {slot,
+            spec,
+            verdicts,
+            echo,
+            contact_rows,
+            0,
+            end_effectors,
+            jacobian,
+            net::kStatePayloadMax,
+            verdicts.empty() ? 0 : kNumber};
   }
 };
 
@@ -177,6 +188,7 @@ std::string by_protobuf(const Case& c, const net::PacketRange& range, std::uint3
     p.add_verdict_sequence(v.sequence), p.add_verdict_code(v.code), p.add_verdict_tick(v.tick);
     p.add_verdict_age_us(v.age_us), p.add_verdict_item(v.item);
   }
+  if (!c.verdicts.empty()) p.set_verdict_number(kNumber);
   p.set_contacts(f.report.contacts), p.set_contacts_dropped(f.report.points_dropped + f.report.pairs_dropped);
   p.set_penetration_max_m(static_cast<float>(f.report.depth_max)),
       p.set_kinetic_energy_j(static_cast<float>(f.kinetic_energy));

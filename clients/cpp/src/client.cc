@@ -73,6 +73,7 @@ Link Client::Impl::link_locked() const {
   link.connected = up;
   link.armed = armed;
   quality.report(link);
+  link.verdicts_lost = tracker.numbers_lost();
   link.quality = figures;
   link.states_incomplete = incomplete;
   if (realtime) {

@@ -195,6 +195,7 @@ void Client::Impl::stamp(v1::CommandPacket& packet, const Realtime& link) {
     packet.set_client_recv_ns(static_cast<std::uint64_t>(quality.receive_ns(packet.expected_tick())));
     packet.set_states_received(static_cast<std::uint32_t>(quality.states()));
     packet.set_states_due(static_cast<std::uint32_t>(quality.states_due()));
+    packet.set_verdicts_received(acknowledged = tracker.received());
   }
   packet.set_states_lost(static_cast<std::uint32_t>(link.datagrams().lost));
   packet.set_client_send_ns(static_cast<std::uint64_t>(now_ns()));
@@ -212,16 +213,29 @@ SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
     description = scene;
   }
   thread_local v1::CommandPacket packet;
-  const SendStatus status = encode_command(command, *description, packet);
+  thread_local std::vector<v1::CommandPacket> parts;
+  std::span<v1::CommandPacket> packets(&packet, 1);
+  SendStatus status = encode_command(command, *description, packet);
+  if (status == SendStatus::too_large) {
+    status = encode_parts(command, *description, parts);
+    packets = parts;
+  }
   if (status != SendStatus::sent) return {status, 0};
-  packet.set_ends(zero ? 1 : 0);
-  stamp(packet, *link);
+  for (v1::CommandPacket& p : packets) {
+    p.set_ends(zero ? 1 : 0);
+    stamp(p, *link);
+  }
+  return send_packets(command, *link, packets, zero);
+}
+
+SendResult Client::Impl::send_packets(const Command& command, Realtime& link, std::span<v1::CommandPacket> packets,
+                                      bool zero) noexcept {
   std::uint64_t sequence = 0;
   const bool judged = !command.empty();  // an empty command is a heartbeat
-  const Realtime::Sent sent = link->send(wire::DatagramType::command, packet, sequence, [&](std::uint64_t number) {
+  const auto note = [&](std::uint64_t number) {
     if (!judged) return;
     const std::lock_guard lock(m);
-    if (realtime != link) return;
+    if (realtime.get() != &link) return;
     const std::int64_t now = now_ns();
     tracker.sent(number, now);
     commanded_ns = awake_ns();
@@ -229,11 +243,12 @@ SendResult Client::Impl::send(const Command& command, bool zero) noexcept {
     quality.on_sent({number, command.expected_tick, now, deadline, zero});
     for (const Wrench& row : command.rows) commanded.insert(row.body);
     for (const JointRow& row : command.joints) commanded_joints.insert(row.joint);
-  });
+  };
+  const Realtime::Sent sent = link.send_parts(packets, sequence, note);
   if (sent == Realtime::Sent::ok) return {SendStatus::sent, sequence};
   if (judged) {
     const std::lock_guard lock(m);
-    if (realtime == link) {
+    if (realtime.get() == &link) {
       tracker.unsent(sequence);
       quality.on_unsent();
     }

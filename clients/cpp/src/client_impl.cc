@@ -83,13 +83,15 @@ void Client::Impl::on_up(const Handshake& handshake) {
           [this](const v1::ToolPacket& packet, std::int64_t receive_ns) {
             const auto call = current_callbacks();
             if (call->tool) call->tool(packet, receive_ns);
-          }});
+          },
+          [this](const v1::VerdictPacket& packet, std::int64_t receive_ns) { on_verdicts(packet, receive_ns); }});
   link->start();
   {
     const std::lock_guard lock(m);
     role = handshake.role;
     realtime = link;
     tracker = {};
+    acknowledged = 0;
     quality = {};
     quality.set_period_s(handshake.step_s);
     figures = {};
@@ -282,6 +284,30 @@ void Client::Impl::on_packet(const std::shared_ptr<Assembler>& assembler, const 
   if (call->state) call->state(state);
 }
 
+void Client::Impl::on_verdicts(const v1::VerdictPacket& packet, std::int64_t receive_ns) {
+  std::vector<Verdict> judged;
+  {
+    const std::lock_guard lock(m);
+    tracker.receive(packet, receive_ns, judged);
+    for (const Verdict& verdict : judged) quality.on_verdict(verdict);
+  }
+  deliver(judged);
+}
+
+// In lockstep a command waits for as long as nobody grants: none is given up between states.
+void Client::Impl::tell_verdicts() {
+  std::vector<Verdict> judged;
+  bool news = false;
+  {
+    const std::lock_guard lock(m);
+    news = tracker.received() > acknowledged;
+    if (latest && (latest->status_bits & v1::STATUS_LOCKSTEP) == 0) tracker.expire(now_ns(), judged);
+    for (const Verdict& verdict : judged) quality.on_verdict(verdict);
+  }
+  deliver(judged);
+  if (news) send_heartbeat();
+}
+
 void Client::Impl::on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns) {
   const ShadowPtr complete = assembler.add(packet, receive_ns);
   if (!complete) return;
@@ -335,6 +361,7 @@ void Client::Impl::send_heartbeat() {
     const std::lock_guard lock(m);
     link = realtime;
     packet.set_scene_epoch(scene->scene_epoch());
+    packet.set_verdicts_received(acknowledged = tracker.received());
   }
   if (!link) return;
   stamp(packet, *link);
@@ -368,6 +395,7 @@ void Client::Impl::beat() {
       link->send(wire::DatagramType::ping, ping, sequence);
     }
     if (beats % 50 == 0) refresh_figures();
+    tell_verdicts();
     if (now - heartbeat_ns > 250 * kMillisecond) send_heartbeat();
     if (now - renewed_ns > options.lease.count() * kMillisecond / 3) renew_leases();
     const std::int64_t heard_ns = session.last_received_ns();

@@ -42,6 +42,8 @@ struct Client::Impl {
   void on_packet(const std::shared_ptr<Assembler>& assembler, const v1::StatePacket& packet, std::uint64_t sequence,
                  std::int64_t receive_ns);
   void on_pong(const v1::Pong& pong, std::int64_t receive_ns);
+  void on_verdicts(const v1::VerdictPacket& packet, std::int64_t receive_ns);
+  void tell_verdicts();  // to the server, which have arrived; to the user, which commands are lost
   void on_granted(const v1::GrantedPacket& granted);
   void on_shadow(ShadowAssembler& assembler, const v1::ShadowPacket& packet, std::int64_t receive_ns);
   void set_up_streams();  // describe, subscribe again, then report the link up
@@ -59,6 +61,9 @@ struct Client::Impl {
   Outcome ask(v1::Request request, std::chrono::milliseconds timeout);
   v1::Reply request(v1::Request request);  // throws Error
   SendResult send(const Command& command, bool zero = false) noexcept;
+  // One datagram, or the parts of one command.
+  SendResult send_packets(const Command& command, Realtime& link, std::span<v1::CommandPacket> packets,
+                          bool zero) noexcept;
   void send_zero() noexcept;
   void stamp(v1::CommandPacket& packet, const Realtime& link);
   void acquire(std::size_t claim_index);
@@ -89,6 +94,7 @@ struct Client::Impl {
   std::uint64_t connections = 0;
   std::shared_ptr<Realtime> realtime;
   VerdictTracker tracker;
+  std::uint64_t acknowledged = 0;  // verdicts, told to the server
   Quality quality;
   LinkFigures figures;  // as computed last
   ClockFilter clock;

@@ -61,8 +61,37 @@ SendStatus encode_command(const Command& command, const v1::SceneDescription& sc
     if (rates) packet.add_joint_rate(row.rate);
   }
   const std::size_t room = wire::kDatagramMax - wire::kHeaderBytes - wire::kMacBytes;
-  // What the sender adds: client_send_ns (9 bytes), client_recv_ns (10), states_received and states_lost (6 each).
-  return packet.ByteSizeLong() + 31 <= room ? SendStatus::sent : SendStatus::too_large;
+  // What the sender adds: client_send_ns (9 bytes), client_recv_ns and verdicts_received (10 each), states_received and
+  // states_lost (6 each).
+  return packet.ByteSizeLong() + 41 <= room ? SendStatus::sent : SendStatus::too_large;
+}
+
+SendStatus encode_parts(const Command& command, const v1::SceneDescription& scene,
+                        std::vector<v1::CommandPacket>& parts) noexcept {
+  const auto slice = [](const auto& rows, std::size_t index, std::size_t count) {
+    const auto at = [&](std::size_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(rows.size() * i / count); };
+    return std::decay_t<decltype(rows)>(at(index), at(index + 1));
+  };
+  for (std::size_t count = 2; count <= wire::kCommandPartsMax; ++count) {
+    parts.resize(count);
+    SendStatus status = SendStatus::sent;
+    for (std::size_t i = 0; i < count && status == SendStatus::sent; ++i) {
+      Command part;
+      part.rows = slice(command.rows, i, count);
+      part.joints = slice(command.joints, i, count);
+      part.deadline_us = command.deadline_us;
+      part.expected_tick = command.expected_tick;
+      part.wrong_count = command.wrong_count;
+      status = encode_command(part, scene, parts[i]);
+      parts[i].set_part(static_cast<std::uint32_t>(i));
+      parts[i].set_parts(static_cast<std::uint32_t>(count));
+      if (status == SendStatus::sent &&
+          parts[i].ByteSizeLong() + 41 > wire::kDatagramMax - wire::kHeaderBytes - wire::kMacBytes)
+        status = SendStatus::too_large;
+    }
+    if (status != SendStatus::too_large) return status;
+  }
+  return SendStatus::too_large;
 }
 
 }  // namespace tactus::client

@@ -54,24 +54,66 @@ void VerdictTracker::unsent(std::uint64_t sequence) {
   --pending_;
 }
 
-void VerdictTracker::receive(const v1::StatePacket& packet, std::int64_t now, std::vector<Verdict>& out) {
-  const int n = packet.verdict_sequence_size();
-  if (packet.verdict_code_size() != n || packet.verdict_tick_size() != n || packet.verdict_age_us_size() != n) return;
-  for (int i = n - 1; i >= 0; --i) {
-    Entry& entry = slot(packet.verdict_sequence(i));
-    if (!entry.pending || entry.sequence != packet.verdict_sequence(i)) continue;
+void VerdictTracker::receive(const v1::StatePacket& p, std::int64_t now, std::vector<Verdict>& out) {
+  const int n = p.verdict_sequence_size();
+  if (p.verdict_code_size() != n || p.verdict_tick_size() != n || p.verdict_age_us_size() != n) return;
+  take(p.verdict_number(), p.verdict_sequence(), p.verdict_code(), p.verdict_tick(), p.verdict_age_us(),
+       p.verdict_item(), now, out);
+  heard(p.echo_sequence(), now);
+}
+
+void VerdictTracker::receive(const v1::VerdictPacket& p, std::int64_t now, std::vector<Verdict>& out) {
+  const int n = p.sequence_size();
+  if (p.code_size() != n || p.tick_size() != n || p.age_us_size() != n) return;
+  drop(p.dropped());
+  take(p.number(), p.sequence(), p.code(), p.tick(), p.age_us(), p.item(), now, out);
+}
+
+template <class Sequences, class Codes, class Ticks, class Ages, class Items>
+void VerdictTracker::take(std::uint64_t number, const Sequences& sequences, const Codes& codes, const Ticks& ticks,
+                          const Ages& ages, const Items& items, std::int64_t now, std::vector<Verdict>& out) {
+  for (int i = sequences.size() - 1; i >= 0; --i) {
+    if (number > static_cast<std::uint64_t>(i)) note(number - static_cast<std::uint64_t>(i));
+    Entry& entry = slot(sequences.Get(i));
+    if (!entry.pending || entry.sequence != sequences.Get(i)) continue;
     entry.pending = false;
     --pending_;
     Verdict verdict;
     verdict.sequence = entry.sequence;
-    verdict.code = static_cast<int>(packet.verdict_code(i));
-    verdict.tick = packet.verdict_tick(i);
-    verdict.age_us = packet.verdict_age_us(i);
-    verdict.item = packet.verdict_item_size() == n ? packet.verdict_item(i) : 0;
+    verdict.code = static_cast<int>(codes.Get(i));
+    verdict.tick = ticks.Get(i);
+    verdict.age_us = ages.Get(i);
+    verdict.item = items.size() == sequences.size() ? items.Get(i) : 0;
     verdict.sent_ns = entry.sent_ns;
     verdict.received_ns = now;
     out.push_back(verdict);
   }
+}
+
+void VerdictTracker::note(std::uint64_t number) {
+  if (number <= received_ || number > received_ + kNumbers) return;
+  highest_ = std::max(highest_, number);
+  ahead_.set(number % kNumbers);
+  while (ahead_.test((received_ + 1) % kNumbers)) {
+    ++received_;
+    ahead_.reset(received_ % kNumbers);
+  }
+}
+
+void VerdictTracker::drop(std::uint64_t dropped) {
+  while (received_ < dropped) {
+    if (!ahead_.test((received_ + 1) % kNumbers)) ++numbers_lost_;
+    ++received_;
+    ahead_.reset(received_ % kNumbers);
+  }
+  highest_ = std::max(highest_, received_);
+}
+
+void VerdictTracker::heard(std::uint64_t echo_sequence, std::int64_t now) {
+  if (echo_ns_ != 0 && now - echo_ns_ < kSettledNs) return;
+  settled_ = echo_;
+  echo_ = echo_sequence;
+  echo_ns_ = now;
 }
 
 void VerdictTracker::expire(std::int64_t now, std::vector<Verdict>& out) {
@@ -80,6 +122,7 @@ void VerdictTracker::expire(std::int64_t now, std::vector<Verdict>& out) {
     Entry& entry = slot(oldest_);
     if (entry.sequence != oldest_ || !entry.pending) continue;
     if (now - entry.sent_ns < kUnansweredNs) return;
+    if (highest_ > 0 && (received_ < highest_ || oldest_ >= settled_)) return;  // its verdict may still come
     entry.pending = false;
     --pending_;
     Verdict verdict;

@@ -38,19 +38,26 @@ class ClockFilter {
   Clock clock_;
 };
 
-// Each command's verdict once, whatever is repeated, lost or replayed.
+// Each command's verdict once, whatever is repeated, lost or replayed. A command is lost (code 0) when it has no
+// verdict after 250 ms. Where the server numbers its verdicts, it must also have seen a later datagram for 200 ms, and
+// all verdicts that it gave must have arrived.
 class VerdictTracker {
  public:
-  static constexpr std::int64_t kUnansweredNs = 250'000'000;
+  static constexpr std::int64_t kUnansweredNs = 250'000'000, kSettledNs = 200'000'000;
 
   void sent(std::uint64_t sequence, std::int64_t now);
   // The socket did not take it: no verdict is owed.
   void unsent(std::uint64_t sequence);
   // Appends the verdicts of the packet that are new, oldest first.
   void receive(const v1::StatePacket& packet, std::int64_t now, std::vector<Verdict>& out);
+  void receive(const v1::VerdictPacket& packet, std::int64_t now, std::vector<Verdict>& out);
   // Appends code 0 for commands that were not answered in time.
   void expire(std::int64_t now, std::vector<Verdict>& out);
   std::size_t pending() const { return pending_; }
+  // Every verdict up to this number has arrived, or is counted lost.
+  std::uint64_t received() const { return received_; }
+  // Verdicts that the server gave and no longer keeps, and that never arrived.
+  std::uint64_t numbers_lost() const { return numbers_lost_; }
 
  private:
   struct Entry {
@@ -59,9 +66,22 @@ class VerdictTracker {
     bool pending = false;
   };
   Entry& slot(std::uint64_t sequence) { return entries_[sequence % entries_.size()]; }
+  // number: of the first row, 0: not numbered. The columns are as long as each other.
+  template <class Sequences, class Codes, class Ticks, class Ages, class Items>
+  void take(std::uint64_t number, const Sequences& sequences, const Codes& codes, const Ticks& ticks, const Ages& ages,
+            const Items& items, std::int64_t now, std::vector<Verdict>& out);
+  void note(std::uint64_t number);
+  void drop(std::uint64_t dropped);
+  void heard(std::uint64_t echo_sequence, std::int64_t now);
+
+  static constexpr std::size_t kNumbers = 8192;  // behind a gap: twice what the server keeps
   std::array<Entry, 2048> entries_{};
   std::uint64_t oldest_ = 1, newest_ = 0;  // sequences that may be pending
   std::size_t pending_ = 0;
+  std::bitset<kNumbers> ahead_;  // number n stands at n % kNumbers
+  std::uint64_t received_ = 0, highest_ = 0, numbers_lost_ = 0;
+  std::uint64_t settled_ = 0, echo_ = 0;  // the server has seen later datagrams than these
+  std::int64_t echo_ns_ = 0;
 };
 
 // Of the server's datagrams, since the link began.

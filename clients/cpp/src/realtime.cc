@@ -130,7 +130,7 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   using Type = wire::DatagramType;
   const bool good = wire::read_header({in_.data(), size}, header) == wire::HeaderError::none &&
                     (header.type == Type::state || header.type == Type::pong || header.type == Type::granted ||
-                     header.type == Type::shadow || header.type == Type::tool) &&
+                     header.type == Type::shadow || header.type == Type::tool || header.type == Type::verdicts) &&
                     header.session == session_ && opener_.open_datagram(in_.data(), size) &&
                     window_.accept(header.sequence);
   const std::uint8_t* body = in_.data() + wire::kHeaderBytes;
@@ -142,6 +142,7 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   if (header.type == Type::granted) message = &granted;
   if (header.type == Type::shadow) message = &shadow_;
   if (header.type == Type::tool) message = &tool_;
+  if (header.type == Type::verdicts) message = &verdicts_;
   const bool decoded = good && message->ParseFromArray(body, length);
   missing_.store(window_.lost(), std::memory_order_relaxed);
   if (!decoded) {
@@ -154,6 +155,8 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
     handlers_.shadow(shadow_, receive_ns);
   else if (header.type == Type::tool)
     handlers_.tool(tool_, receive_ns);
+  else if (header.type == Type::verdicts)
+    handlers_.verdicts(verdicts_, receive_ns);
   else if (header.type == Type::pong)
     handlers_.pong(pong, receive_ns);
   else if (handlers_.granted)
@@ -163,6 +166,23 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
 Realtime::Sent Realtime::send(wire::DatagramType type, const google::protobuf::MessageLite& message,
                               std::uint64_t& sequence, const std::function<void(std::uint64_t)>& before) noexcept {
   const std::lock_guard lock(send_mutex_);
+  return send_locked(type, message, sequence, before);
+}
+
+Realtime::Sent Realtime::send_parts(std::span<const v1::CommandPacket> parts, std::uint64_t& sequence,
+                                    const std::function<void(std::uint64_t)>& before) noexcept {
+  const std::lock_guard lock(send_mutex_);
+  Sent sent = send_locked(wire::DatagramType::command, parts.front(), sequence, before);
+  for (const v1::CommandPacket& part : parts.subspan(1)) {
+    std::uint64_t number = 0;
+    if (sent == Sent::ok) sent = send_locked(wire::DatagramType::command, part, number, {});
+  }
+  return sent;
+}
+
+Realtime::Sent Realtime::send_locked(wire::DatagramType type, const google::protobuf::MessageLite& message,
+                                     std::uint64_t& sequence,
+                                     const std::function<void(std::uint64_t)>& before) noexcept {
   sequence = 0;
   if (closed_) return Sent::closed;
   const std::size_t size = message.ByteSizeLong();

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "clients/cpp/src/arrival.h"
 #include "clients/cpp/src/asio.h"
@@ -27,6 +28,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
     std::function<void(const v1::GrantedPacket&)> granted;
     std::function<void(const v1::ShadowPacket&, std::int64_t receive_ns)> shadow;
     std::function<void(const v1::ToolPacket&, std::int64_t receive_ns)> tool;
+    std::function<void(const v1::VerdictPacket&, std::int64_t receive_ns)> verdicts;
   };
   // Throws std::system_error when the socket cannot be made.
   Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key, std::uint32_t session,
@@ -40,6 +42,9 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   enum class Sent { ok, blocked, closed, too_large };
   Sent send(wire::DatagramType type, const google::protobuf::MessageLite& message, std::uint64_t& sequence,
             const std::function<void(std::uint64_t)>& before = {}) noexcept;
+  // The parts of one command, with sequence numbers that follow each other; `sequence` is the first one's.
+  Sent send_parts(std::span<const v1::CommandPacket> parts, std::uint64_t& sequence,
+                  const std::function<void(std::uint64_t)>& before) noexcept;
 
   // Waits for a datagram on the caller's thread, at most so long, and takes what is there; handlers run on it. An
   // answer then wakes one thread, not two in turn. The io thread leaves the socket alone until give_back() or
@@ -55,6 +60,8 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
 
  private:
   void wait();
+  Sent send_locked(wire::DatagramType type, const google::protobuf::MessageLite& message, std::uint64_t& sequence,
+                   const std::function<void(std::uint64_t)>& before) noexcept;
   bool receive_one();  // false: none is there
   void drain();
   void take(std::size_t size, std::int64_t receive_ns);
@@ -79,6 +86,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   v1::StatePacket packet_;
   v1::ShadowPacket shadow_;
   v1::ToolPacket tool_;
+  v1::VerdictPacket verdicts_;
   std::atomic<std::uint64_t> missing_{0}, overflowed_{0}, refused_{0};  // missing: overflowed ones, too
   std::atomic<std::int64_t> arrived_ns_{0};
 };

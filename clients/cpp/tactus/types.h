@@ -273,10 +273,10 @@ struct Command {
                  const std::vector<double>& rates);
 };
 
-// What the server did with one command. Delivered once, though each state repeats the last 8.
+// What the server did with one command. Delivered once, whatever the link loses or repeats.
 struct Verdict {
   std::uint64_t sequence = 0;                 // as send() returned it
-  int code = 0;                               // tactus::v1::VerdictCode; 0: no verdict arrived within 250 ms
+  int code = 0;                               // tactus::v1::VerdictCode; 0: lost by the link
   std::uint64_t tick = 0;                     // applied at, or judged at
   std::uint32_t age_us = 0;                   // arrival to application
   std::uint32_t item = 0;                     // row that decided
@@ -285,6 +285,8 @@ struct Verdict {
   bool applied() const { return code == 1 || code == 2 || code == 5; }
   bool in_time() const { return code == 1 || code == 2; }
   bool refused() const { return code >= 10; }
+  // The link lost the command, or its verdict for good. Told 250 ms after send() at the earliest.
+  bool lost() const { return code == 0; }
 };
 // "applied", "refused_not_leased"... for people and JSON.
 const char* verdict_name(int code);
@@ -305,6 +307,7 @@ struct Link {
   double age_us = 0;  // start of the newest state's tick to now, by the clock estimate
   std::uint64_t states = 0, states_lost = 0, states_incomplete = 0, packets_lost = 0, packets_refused = 0;
   VerdictCounts verdicts;
+  std::uint64_t verdicts_lost = 0;  // given, but no longer kept by the server before the link let them through
   // Whose fault it is when cycles are missed: the times of this program, of the link in each direction and of the
   // server, shares, likely cause and one sentence (proto/link_quality.h). Renewed twice a second while run() runs, at
   // once by Client::link().
@@ -328,7 +331,7 @@ enum class SendStatus {
   not_armed,  // arm() first (again, after a lost link, lease or a new scene)
   not_connected,
   not_finite,    // a number is NaN or infinite
-  too_large,     // more rows than one datagram holds: 17 with points, 25 without
+  too_large,     // more rows than 8 datagrams hold, of 17 rows with points each, or 25 without: send several commands
   unknown_body,  // not an id of the present scene
   wrong_count,   // not one value for each joint of a robot
   would_block,   // the socket is full; nothing was sent
