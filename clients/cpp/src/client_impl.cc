@@ -361,7 +361,6 @@ void Client::Impl::send_heartbeat() {
     const std::lock_guard lock(m);
     link = realtime;
     packet.set_scene_epoch(scene->scene_epoch());
-    packet.set_verdicts_received(acknowledged = tracker.received());
   }
   if (!link) return;
   stamp(packet, *link);
