@@ -21,6 +21,12 @@ void World::bound_applied(StepReport& report) noexcept {
   for (BodyIndex b = 0; b < state_.body_count(); ++b) {
     if (applied_[b].force.isZero(0) && applied_[b].torque.isZero(0)) continue;
     const Body& body = model_->bodies[b];
+    if (!applied_[b].force.allFinite() || !applied_[b].torque.allFinite()) {  // a sum that no number holds
+      applied_[b] = SpatialForce{};
+      if (body.mode == BodyMode::free) freeze(b, report);
+      if (body.mode == BodyMode::link) freeze_robot(model_->robots[model_->joints[body.joint].robot], report);
+      continue;
+    }
     const Mat3 R = state_.q_WB(b).toRotationMatrix();
     if (!bound_force(body.inv_mass, R * body.inv_I_BBcm * R.transpose(), h(), applied_[b])) continue;
     ++report.speeds_bounded;
@@ -36,7 +42,13 @@ void World::freeze(BodyIndex b, StepReport& report) noexcept {
   report.frozen_body = b;
 }
 
-// A robot is frozen as a whole: its joints go back to where they were before this step.
+// As a whole: its joints go back to where they were before this step.
+void World::freeze_robot(const Robot& robot, StepReport& report) noexcept {
+  std::copy_n(last_joint_q_.begin() + robot.first_q, robot.q_count, state_.joint_q.begin() + robot.first_q);
+  std::fill_n(state_.joint_v.begin() + robot.first_v, robot.v_count, 0.0);
+  for (std::uint32_t i = 0; i < robot.joint_count; ++i) freeze(model_->joints[robot.first_joint + i].child, report);
+}
+
 void World::guard_robots(StepReport& report) noexcept {
   for (const Robot& robot : model_->robots) {
     if (robot.joint_count == 0 || robot_frozen(*model_, state_, robot)) continue;
@@ -44,9 +56,7 @@ void World::guard_robots(StepReport& report) noexcept {
     for (std::uint32_t i = 0; i < robot.joint_count; ++i)
       good = good && bearable_body(state_, model_->joints[robot.first_joint + i].child);
     if (!good) {
-      std::copy_n(last_joint_q_.begin() + robot.first_q, robot.q_count, state_.joint_q.begin() + robot.first_q);
-      std::fill_n(state_.joint_v.begin() + robot.first_v, robot.v_count, 0.0);
-      for (std::uint32_t i = 0; i < robot.joint_count; ++i) freeze(model_->joints[robot.first_joint + i].child, report);
+      freeze_robot(robot, report);
       continue;
     }
     if (!bound_speeds(*model_, robot, state_)) continue;
