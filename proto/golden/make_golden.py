@@ -292,7 +292,9 @@ def golden():
         "state_contacts": datagram("contacts, contacts dropped, unconverged", "STATE", 3, add_contacts(state(1001, [1]))),
         "state_exact": datagram("a step of the exact stepper that ran out of pieces", "STATE", 19, add_exact(state(1006, [1]))),
         "state_verdicts": datagram("the last eight verdicts", "STATE", (1 << 40) + 4, add_verdicts(state(1002, [1]))),
-        "state_verdicts_numbered": datagram("eight verdicts of a client, the newest one with its number", "STATE", (1 << 40) + 5, number_verdicts(add_verdicts(state(1002, [1])))),
+        "state_verdicts_numbered": datagram(
+            "eight verdicts of a client, the newest one with its number", "STATE", (1 << 40) + 5, number_verdicts(add_verdicts(state(1002, [1])))
+        ),
         "verdicts": datagram("three verdicts that no state has brought; earlier ones are not kept any more", "VERDICTS", 20, verdicts()),
         "command_part": datagram("the second part of three of a command", "COMMAND", 21, command_part()),
         "state_empty": datagram("no body at all, paused in lockstep", "STATE", 5, m.StatePacket(scene_epoch=EPOCH, parts=1, status_bits=3)),

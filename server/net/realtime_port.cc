@@ -453,9 +453,9 @@ void RealtimePort::publish_to(Session& session, Subscriber& subscriber, const St
 
 void RealtimePort::publish_framed(Session& session, PacketSource source) {
   source.payload_max = kFramedMax;
-  source.verdicts = framed_verdicts(session, to->states_replaced());
   const auto to = hub_.connection(session.slot());
   if (!to) return;
+  source.verdicts = framed_verdicts(session, to->states_replaced());
   framed_.resize(kFramedMax);
   plan_packets(source, plan_);
   const auto parts = static_cast<std::uint32_t>(plan_.size());

@@ -1,12 +1,14 @@
 """Each command has exactly one outcome, whatever the burst, the decimation, the loss or its size: a verdict, or LOST by the link."""
 import collections
+import json
 import time
 
 import pytest
-from conftest import RawSession, eventually
+from conftest import RawSession, eventually, require_program
+from websocket import Viewer
 
 import tactus
-from tactus.messages import CommandPacket
+from tactus.messages import CommandPacket, StatePacket
 
 BODIES = 30
 FLOOR = 'step_s = 0.001\n[[body]]\nname = "floor"\nmode = "fixed"\n[[body.shape]]\nkind = "half_space"\n'
@@ -109,6 +111,22 @@ def test_a_client_that_acknowledges_nothing_is_not_flooded(crowded):
         assert 1 <= got <= 16
 
 
+def test_over_a_websocket_states_bring_all_verdicts_of_a_burst(crowded):
+    with Viewer(crowded.web_port) as viewer:
+        epoch = viewer.exchange("describe_scene").scene.scene_epoch
+        viewer.exchange("subscribe", bodies=["b0"], decimation=50)
+        packet = CommandPacket(scene_epoch=epoch, body_id=[1], wrench=[0] * 6).SerializeToString()
+        sent = [viewer.ask("command", bytes=packet) for _ in range(60)]
+        judged, end = {}, time.monotonic() + 20
+        while len(judged) < len(sent) and time.monotonic() < end:
+            viewer.take()
+            for state in viewer.states:
+                found = StatePacket.FromString(state)
+                judged.update((found.verdict_number - i, s) for i, s in enumerate(found.verdict_sequence))
+            viewer.states.clear()
+        assert [judged[number] for number in sorted(judged)] == sent  # no lease: refused, each under its number
+
+
 # --- commands over several datagrams
 
 
@@ -118,13 +136,24 @@ def lift(bodies):
 
 def test_a_command_over_several_datagrams_acts_in_one_tick(make_server):
     with make_server(scene=crowd(100)).start().connect() as c, c.claim("world"), c.claim(*[f"b{i}" for i in range(100)]):
-        stream = c.subscribe([f"b{i}" for i in range(100)], wrench=True)
+        c.subscribe([f"b{i}" for i in range(100)], wrench=True)
         with c.lockstep() as lockstep:
             push = c.command(lift(range(100)), deadline_s=0.1)
             state = lockstep.step()
-            assert push.find_verdict().name == "APPLIED"
-        assert stream is not None
+            assert [(v.sequence, v.name) for v in c.verdicts()] == [(push.sequence, "APPLIED")]  # one command, one verdict
         assert {state[f"b{i}"].force_W[2] for i in range(100)} == {50.0}
+
+
+def test_a_recorded_command_over_several_datagrams_is_re_executed(make_server, run_program, tmp_path):
+    path = tmp_path / "run.mcap"
+    server = make_server("--record", path, scene=crowd(100)).start()
+    with server.connect() as c, c.claim(*[f"b{i}" for i in range(100)]):
+        for _ in range(10):
+            assert c.command(lift(range(100)), deadline_s=0.1).verdict(5).name == "APPLIED"
+    assert server.terminate() == 0
+    done = run_program(require_program("tactusd"), "--replay", path, timeout=300)
+    assert done.returncode == 0 and json.loads(done.stdout)["identical"], done.stdout + done.stderr
+    assert len({wrench.body_id for wrench in tactus.record.read(path).wrenches}) == 100
 
 
 def parts_of(raw, bodies, parts, **changed):

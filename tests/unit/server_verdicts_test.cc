@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "clients/cpp/src/command_codec.h"
 #include "clients/cpp/src/link_math.h"
 #include "server/session/command_parts.h"
 #include "server/session/verdict_log.h"
@@ -244,4 +245,26 @@ TEST_CASE("server_verdicts: parts that cannot be are refused, and end their comm
   CHECK(parts.take({41, 1, 2, fits}, 1) == Taken::malformed);  // of two, and of three
   CHECK(parts.sequence() == 40);
   CHECK(parts.take({42, 2, 3, fits}, 1) == Taken::late);
+}
+
+TEST_CASE("server_verdicts: a client splits what a datagram cannot hold: all rows, in order, at most eight parts") {
+  v1::SceneDescription scene;
+  for (std::uint32_t i = 0; i < 300; ++i) scene.add_bodies()->set_id(i);
+  std::vector<v1::CommandPacket> parts;
+  for (const std::size_t count : {26u, 64u, 100u, 190u}) {
+    client::Command command;
+    for (std::uint32_t i = 0; i < count; ++i) command.force(i, {1, 2, 3});
+    REQUIRE(client::encode_parts(command, scene, parts) == client::SendStatus::sent);
+    std::uint32_t next = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      CHECK(parts[i].part() == i);
+      CHECK(parts[i].parts() == parts.size());
+      CHECK(parts[i].ByteSizeLong() <= 1368 - 41);
+      for (const std::uint32_t id : parts[i].body_id()) CHECK(id == next++);
+    }
+    CHECK(next == count);
+  }
+  client::Command huge;
+  for (std::uint32_t i = 0; i < 300; ++i) huge.force(i, {1, 2, 3});
+  CHECK(client::encode_parts(huge, scene, parts) == client::SendStatus::too_large);
 }

@@ -484,9 +484,10 @@ class Client:
             end = time.monotonic() + timeout_s
             while (verdict := self.find_verdict(sequence)) is None and self.connection.up and (left := end - time.monotonic()) > 0:
                 if not self.connection.changed.wait_for(lambda: self.find_verdict(sequence) or not self.connection.up, min(left, NUDGE_S)):
-                    self.connection.nudge()  # that the server has seen a later datagram tells a lost command from a late one
+                    self.connection.nudge()  # once the server has seen it, a lost command is no longer a late one
         if verdict is None:
-            raise TimedOut(f"no verdict for command {sequence} within {timeout_s} s: {self.connection.down_text() or 'do states come? In lockstep it waits for the next grant'}")
+            why = self.connection.down_text() or "do states come? In lockstep it waits for the next grant"
+            raise TimedOut(f"no verdict for command {sequence} within {timeout_s} s: {why}")
         return verdict
 
     def take_unjudged(self) -> list:
