@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import pytest
@@ -14,6 +15,7 @@ import tactus
 from tactus.messages import Status
 
 ARM = "arm7"
+LIFE_S = 30
 
 
 class Program:
@@ -25,10 +27,12 @@ class Program:
         self.process = subprocess.Popen([sys.executable, "-u", "-c", head + textwrap.dedent(code)], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True)  # fmt: skip
 
-    def __enter__(self):
-        return self
+        self.watchdog = threading.Timer(LIFE_S, self.signal, [signal.SIGKILL])  # a line that never comes fails the test
+        self.watchdog.daemon = True
+        self.watchdog.start()
 
-    def __exit__(self, *_):
+    def end(self):
+        self.watchdog.cancel()
         self.signal(signal.SIGKILL)
         self.process.wait()
 
@@ -55,7 +59,7 @@ def program(server):
 
     yield make
     for one in made:
-        one.__exit__()
+        one.end()
 
 
 def runs(client):
@@ -266,7 +270,7 @@ def test_a_breakpoint_in_the_callback_ends_the_loop(client):
 
     stream = client.subscribe(["block"], wrench=True)
     with pytest.raises(tactus.StoodStill, match="stood still for 1"):
-        client.control(["block"], callback)
+        client.control(["block"], callback, duration_s=5)
     assert force_x(stream) == 0 and not client.armed
 
 
