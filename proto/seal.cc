@@ -134,7 +134,7 @@ HeaderError read_header(std::span<const std::uint8_t> d, DatagramHeader& out) {
   if (d.size() > kDatagramMax) return HeaderError::too_long;
   if (d[0] != kMagic0 || d[1] != kMagic1) return HeaderError::magic;
   if (d[2] != kVersionMajor) return HeaderError::version;
-  if (d[3] < 1 || d[3] > 11) return HeaderError::type;
+  if (d[3] < 1 || d[3] > static_cast<std::uint8_t>(DatagramType::challenge)) return HeaderError::type;
   out.type = static_cast<DatagramType>(d[3]);
   std::memcpy(&out.session, d.data() + 4, 4);
   std::memcpy(&out.sequence, d.data() + 8, 8);

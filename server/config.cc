@@ -58,6 +58,7 @@ void add_access_keys(std::vector<Key>& keys, ServerConfig& c) {
                               {"access.groups", &o.groups},
                               {"access.others", &o.others},
                               {"access.observe_token_file", &o.observe_token_file},
+                              {"web.allowed_hosts", &c.net.web.allowed_hosts},
                           });
 }
 

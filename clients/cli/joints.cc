@@ -46,7 +46,8 @@ int run_joints(const Common& common, const JointsOptions& options) {
   client.subscribe(wanted);
   const client::StatePtr state = client.next(std::chrono::milliseconds(2000));
   if (!state) {
-    std::fprintf(stderr, "no state came within 2 s: in lockstep the server publishes granted ticks only\n");
+    std::fprintf(stderr, "no state came within 2 s%s\n",
+                 client.why_silent(": in lockstep the server publishes granted ticks only").c_str());
     return 1;
   }
   const auto scene = client.scene();

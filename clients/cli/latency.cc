@@ -73,7 +73,7 @@ LatencyResult measure_latency(client::Client& client, const LatencyOptions& opti
   if (!client.next(std::chrono::milliseconds(2000))) {
     client.release();
     throw client::Error(client::Error::Kind::timeout,
-                        "no state came within 2 s: in lockstep there is no latency to measure");
+                        "no state came within 2 s" + client.why_silent(": in lockstep there is no latency to measure"));
   }
   sleep_until_ns(client::now_ns() + 300'000'000);  // first pings: the clock estimate settles
   Collected collected;

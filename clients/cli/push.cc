@@ -100,7 +100,8 @@ int print_push(const Common& common, const PushOptions& options, const PushResul
 client::BodyState body_now(client::Client& client, std::uint32_t body) {
   const client::StatePtr state = client.next(std::chrono::milliseconds(2000));
   if (!state)
-    throw client::Error(client::Error::Kind::timeout, "no state came within 2 s: in lockstep, use `tactus step`");
+    throw client::Error(client::Error::Kind::timeout,
+                        "no state came within 2 s" + client.why_silent(": in lockstep, use `tactus step`"));
   if (state->status_bits & v1::STATUS_PAUSED)
     std::fprintf(stderr, "the world is paused: nothing will move (`tactus resume`)\n");
   return state->body(body);

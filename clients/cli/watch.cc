@@ -287,7 +287,9 @@ int run_watch(const Common& common, const WatchOptions& options) {
     peak = {};
     peak.bits = newest->status_bits;
   }
-  if (printed == 0) std::fprintf(stderr, "no state came: in lockstep the server publishes granted ticks only\n");
+  if (printed == 0)
+    std::fprintf(stderr, "no state came%s\n",
+                 client.why_silent(": in lockstep the server publishes granted ticks only").c_str());
   return printed > 0 ? 0 : 1;
 }
 

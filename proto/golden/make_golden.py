@@ -244,7 +244,7 @@ def refused():
         "size": [good[:31], b"", seal(KEY, header(3, 1) + b"\0" * 1369)],
         "magic": [seal(KEY, header(3, 1, magic=b"CT") + payload)],
         "version": [seal(KEY, header(3, 1, version=2) + payload), seal(KEY, header(3, 1, version=0) + payload)],
-        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(12, 1) + payload)],
+        "type": [seal(KEY, header(0, 1) + payload), seal(KEY, header(255, 1) + payload)],
         "session": [seal(KEY, header(3, 1, session=SESSION + 1) + payload)],
         "mac": [good[:-1] + bytes([good[-1] ^ 1]), good[:8] + b"\x02" + good[9:], seal(b"\0" * 32, good[:-16]), good[:-1]],
     }

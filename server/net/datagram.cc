@@ -127,6 +127,10 @@ bool DatagramDecoder::is_heartbeat(std::span<const std::uint8_t> payload) {
          command_.robot() == 0;
 }
 
+std::uint64_t DatagramDecoder::challenge(std::span<const std::uint8_t> payload) {
+  return parse(command_, payload) ? command_.challenge() : 0;
+}
+
 bool DatagramDecoder::decode(std::span<const std::uint8_t> payload, PingDatagram& out) {
   if (!parse(ping_, payload)) return false;
   out.client_send_ns = ping_.client_send_ns();

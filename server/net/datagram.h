@@ -52,6 +52,8 @@ class DatagramDecoder {
   bool decode(std::span<const std::uint8_t> payload, PingDatagram& out);
   // A COMMAND that commands nothing.
   bool is_heartbeat(std::span<const std::uint8_t> payload);
+  // The number with which a COMMAND answers a challenge; 0: it answers none.
+  std::uint64_t challenge(std::span<const std::uint8_t> payload);
   bool decode(std::span<const std::uint8_t> payload, GrantDatagram& out);
 
  private:

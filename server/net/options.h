@@ -20,6 +20,7 @@ struct WebOptions {
   std::uint16_t port = wire::kDefaultWebPort;  // 0: any free one
   std::string directory;                       // of the built viewer; empty: as shipped, beside the build
   std::string allowed_origins;                 // besides the server's own, separated by blanks
+  std::string allowed_hosts;                   // names by which /metrics may be asked, separated by blanks
   std::string foxglove = "auto";               // who may connect with Foxglove's protocol: off, auto, open
   std::string metrics = "loopback";            // who may read /metrics: off, loopback, all
   std::uint32_t connections = 64;              // sockets at one time, HTTP and WebSocket

@@ -45,15 +45,6 @@ const char* reason_of(wire::HeaderError error) {
   }
 }
 
-asio::ip::udp::socket bind_realtime(asio::io_context& io, const asio::ip::udp::endpoint& endpoint) {
-  try {
-    return {io, endpoint};
-  } catch (const asio::system_error& e) {
-    throw asio::system_error(
-        e.code(), fmt::format("real-time port (UDP) {} on {}", endpoint.port(), endpoint.address().to_string()));
-  }
-}
-
 bool from_client(wire::DatagramType type) {
   return type == wire::DatagramType::command || type == wire::DatagramType::ping || type == wire::DatagramType::grant ||
          type == wire::DatagramType::device;
@@ -117,33 +108,25 @@ static_assert(v1::VerdictCode_MAX < static_cast<int>(kVerdictCodes));
 
 RealtimePort::RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint)
     : hub_(hub),
-      socket_(bind_realtime(hub.io, endpoint)),
-      port_(socket_.local_endpoint().port()),
-      addresses_(hub.options.clients),
+      socket_(hub.io, endpoint, hub.options.socket_buffer_bytes),
+      routes_(hub.options.clients),
       rows_(wire::kCommandPartsMax * (wire::kCommandRowsMax + wire::kJointRowsMax)),
-      link_timer_(hub.io) {
-  socket_.non_blocking(true);
-  asio::error_code ignored;  // the kernel's cap holds where it is lower
-  const int bytes = static_cast<int>(hub.options.socket_buffer_bytes);
-  socket_.set_option(asio::socket_base::receive_buffer_size(bytes), ignored);
-  socket_.set_option(asio::socket_base::send_buffer_size(bytes), ignored);
-}
+      link_timer_(hub.io) {}
 
 void RealtimePort::start() {
   receive();
 }
 
 void RealtimePort::stop() {
-  asio::error_code ignored;
   link_timer_.cancel();
-  socket_.close(ignored);
+  socket_.close();
 }
 
 // In lockstep the next grant mostly follows at once: net that stays awake is not woken for it. Between two looks all
 // others are served.
 void RealtimePort::receive() {
   if (hub_.tick.lockstep() && now_ns() - answered_ns_ < kLingerNs) return asio::post(hub_.io, [this] { look_again(); });
-  socket_.async_wait(asio::ip::udp::socket::wait_read, [this](asio::error_code error) {
+  socket_.wait([this](asio::error_code error) {
     if (error == asio::error::operation_aborted || !socket_.is_open()) return;
     receive_batch();
     receive();
@@ -158,11 +141,10 @@ void RealtimePort::look_again() {
 
 void RealtimePort::receive_batch() {
   for (int i = 0; i < kBatch; ++i) {
-    asio::error_code error;
-    const std::size_t length = socket_.receive_from(asio::buffer(in_), from_, 0, error);
-    if (error == asio::error::would_block || error == asio::error::bad_descriptor) break;
-    if (error) continue;  // for example "connection refused" of a client that has gone
-    handle(length, now_ns());
+    std::size_t length = 0;
+    const RealtimeSocket::Got got = socket_.receive(in_, length, from_);
+    if (got == RealtimeSocket::Got::nothing) break;
+    if (got == RealtimeSocket::Got::datagram) handle(length, now_ns());
   }
   release_due();
 }
@@ -184,7 +166,7 @@ void RealtimePort::handle(std::size_t length, std::uint64_t now) {
   const std::span<const std::uint8_t> payload(in_.data() + wire::kHeaderBytes,
                                               length - wire::kHeaderBytes - wire::kMacBytes);
   session->heard(now);
-  if (session->is_newest_arrival(header.sequence)) addresses_[index_of(session->slot())] = from_;
+  if (session->is_newest_arrival(header.sequence)) note_route(*session, header, payload, now);
   if (session->faults && session->faults->up && takes_part(header.type, payload))
     return submit(*session, false, {in_.data(), length});
   take(*session, header, payload, now);
@@ -232,6 +214,7 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
   }
   if (refusal.code == v1::VERDICT_NONE) {
     session.counters.packets_lost = std::max(session.counters.packets_lost, command_.states_lost);
+    session.sight.told(command_.expected_tick, command_.states_received);
     if (command_.rows + command_.joint_rows + command_.robot == 0) {
       session.saw_heartbeat(stamps_of(command_, header.sequence), now);
       return offer_verdicts(session, now);
@@ -240,6 +223,7 @@ void RealtimePort::handle_command(Session& session, const wire::DatagramHeader& 
       return refuse_command(session, header.sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
     note_command(session, header.sequence, now);
     refusal = admit(session);
+    if (refusal.code == v1::VERDICT_NONE) refusal = check_sight(session, now);
   }
   if (refusal.code != v1::VERDICT_NONE) return refuse_command(session, header.sequence, refusal);
   push_rows(session, header.sequence, fill_rows(session, header.sequence, 0, now));
@@ -395,7 +379,7 @@ void RealtimePort::publish(const StateSlot& slot) {
   const std::uint64_t now = now_ns();
   hub_.sessions.for_each([&](Session& session) {
     refuse_incomplete(session);
-    if (!(session.framed || session.is_heard(now))) return;
+    if (!(session.framed || (session.is_heard(now) && routes_.route(index_of(session.slot())).is_set()))) return;
     offer_verdicts(session, now);
     if (session.subscriptions.empty()) return;
     bool muted = false, forced = (f.status_bits & kStatusFault) != 0;  // the last one, whatever was asked for
@@ -414,6 +398,7 @@ void RealtimePort::publish(const StateSlot& slot) {
       if (subscriber->spec().tools && due) publish_tools(session, subscriber->spec().id, slot);
     }
     if (sent) session.log.carried(now);
+    if (sent) session.sight.sent(now);
     if (sent && f.advanced)
       session.sent_tick(
           {f.tick, last_send_ns_, f.ticks_missed, 1e6 * hub_.scene.model().step, f.wake_late_us, f.work_us});
@@ -504,26 +489,6 @@ void RealtimePort::send(Session& session, wire::DatagramType type, std::size_t p
   if (!around_faults_ && session.faults && session.faults->down && takes_part(type, {}))
     return submit(session, true, datagram);
   transmit(session, datagram);
-}
-
-void RealtimePort::transmit(Session& session, std::span<const std::uint8_t> datagram) {
-  asio::error_code error;
-  socket_.send_to(asio::buffer(datagram.data(), datagram.size()), addresses_[index_of(session.slot())], 0, error);
-  if (error) {
-    ++session.counters.packets_dropped;
-  } else {
-    ++session.counters.packets_sent;
-  }
-}
-
-void RealtimePort::forget(ClientSlot client) {
-  std::erase_if(answers_, [client](const Answer& a) { return a.client == client; });
-  addresses_[index_of(client)] = {};
-}
-
-std::string RealtimePort::address(ClientSlot client) const {
-  const auto& endpoint = addresses_[index_of(client)];
-  return endpoint.port() == 0 ? std::string() : endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
 }
 
 }  // namespace tactus::net

@@ -2,13 +2,13 @@
 // nothing is allocated per datagram. A full socket drops and counts, it never blocks.
 #pragma once
 
-#include <asio/ip/udp.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <array>
 #include <optional>
 #include <vector>
 
+#include "server/net/client_routes.h"
 #include "server/net/datagram.h"
 #include "server/net/end_effectors.h"
 #include "server/net/hub.h"
@@ -22,7 +22,7 @@ class RealtimePort {
   RealtimePort(Hub& hub, const asio::ip::udp::endpoint& endpoint);
   void start();
   void stop();
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t port() const { return socket_.port(); }
 
   // Answers the devices of one tick: before its state is there.
   void answer_tools(const ToolFrame& frame);
@@ -59,6 +59,13 @@ class RealtimePort {
   void receive();
   void look_again();
   void handle(std::size_t length, std::uint64_t now);
+  // route_port.cc. The newest datagram of a client came from `from_`: its own go there, or it is asked to show that it
+  // is there.
+  void note_route(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
+                  std::uint64_t now);
+  void send_challenge(Session& session, std::uint64_t challenge);
+  // A command of a client that subscribes to states and does not see them.
+  [[nodiscard]] Refusal check_sight(const Session& session, std::uint64_t now) const;
   // An authentic datagram, once it has passed the client's link.
   void take(Session& session, const wire::DatagramHeader& header, std::span<const std::uint8_t> payload,
             std::uint64_t now);
@@ -110,10 +117,9 @@ class RealtimePort {
   void arm_timer(std::uint64_t due_ns);
 
   Hub& hub_;
-  asio::ip::udp::socket socket_;
-  std::uint16_t port_ = 0;
-  asio::ip::udp::endpoint from_;
-  std::vector<asio::ip::udp::endpoint> addresses_;  // by session index
+  RealtimeSocket socket_;
+  Route from_;
+  ClientRoutes routes_;
   std::array<std::uint8_t, 2048> in_{};
   std::array<std::uint8_t, wire::kDatagramMax> out_{};
   DatagramDecoder decoder_;

@@ -100,6 +100,22 @@ std::string refusal_of_origin(std::string_view origin, std::string_view host, st
                    : "this page is not this server's.");
 }
 
+bool is_host_allowed(std::string_view host, std::string_view allowed) {
+  if (host.empty() || is_own_name(lower(host))) return true;
+  const std::string name = lower(host_name(host));
+  for (std::size_t begin = 0; begin < allowed.size();) {
+    const std::size_t end = std::min(allowed.find(' ', begin), allowed.size());
+    if (end > begin && lower(allowed.substr(begin, end - begin)) == name) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+std::string refusal_of_host(std::string_view own_url) {
+  return "/metrics is not given by this name, which others could point at this machine. Ask " + std::string(own_url) +
+         "/metrics, or name it: [web] allowed_hosts in the server's config.\n";
+}
+
 bool is_loopback(std::string_view address) {
   if (address.starts_with("::ffff:")) address.remove_prefix(7);
   return address.starts_with("127.") || address == "::1";

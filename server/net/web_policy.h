@@ -22,6 +22,11 @@ bool is_origin_allowed(std::string_view origin, std::string_view host, std::stri
 std::string refusal_of_origin(std::string_view origin, std::string_view host, std::string_view allowed,
                               std::string_view own_url);
 
+// A page that reads /metrics by a name may be anybody's who points that name at this machine: expected are an address,
+// "localhost", a name in `allowed` (separated by blanks), or no Host at all.
+bool is_host_allowed(std::string_view host, std::string_view allowed);
+std::string refusal_of_host(std::string_view own_url);
+
 // An address as text is of this machine.
 bool is_loopback(std::string_view address);
 

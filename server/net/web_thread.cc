@@ -85,7 +85,7 @@ struct WebThread::Impl {
   void to_bridge(WebClient& client, const WebOutbound& message, WebBytes&& bytes);
   void from_bridge(WebClient& client, FoxgloveBridge::Out& out);
   [[nodiscard]] int answer(lws* wsi, std::string_view path, WebReply** reply);
-  [[nodiscard]] int confirm_upgrade(lws* wsi);
+  [[nodiscard]] int confirm_upgrade(lws* wsi, const char* to);
   void established(lws* wsi, WebClient** slot);
   [[nodiscard]] int received(WebClient& client, const void* data, std::size_t length);
   [[nodiscard]] int look(WebClient& client);
@@ -205,7 +205,11 @@ void WebThread::Impl::tell_net(WebInbound message, WebBytes* bytes, WebGaugePtr*
 }
 
 // Decides before the handshake, while there can still be an answer that says why.
-int WebThread::Impl::confirm_upgrade(lws* wsi) {
+int WebThread::Impl::confirm_upgrade(lws* wsi, const char* to) {
+  if (to == nullptr || strcasecmp(to, "websocket") != 0) {  // the library would go on with HTTP/2
+    link.refused_http.fetch_add(1, std::memory_order_relaxed);
+    return -1;
+  }
   const std::string origin = header_of(wsi, WSI_TOKEN_ORIGIN), host = header_of(wsi, WSI_TOKEN_HOST);
   std::string why = refusal_of_origin(origin, host, options.allowed_origins, own_url_of(wsi));
   if (!why.empty()) {
@@ -236,6 +240,11 @@ int WebThread::Impl::answer(lws* wsi, std::string_view path, WebReply** reply) {
                              refusal_of_origin(origin == nullptr ? "" : origin, header_of(wsi, WSI_TOKEN_HOST),
                                                options.allowed_origins, own_url_of(wsi))},
                             reply);
+  }
+  if (const std::string host = header_of(wsi, WSI_TOKEN_HOST);
+      path == "/metrics" && !is_host_allowed(host, options.allowed_hosts)) {
+    link.refused_http.fetch_add(1, std::memory_order_relaxed);
+    return http.answer_page(wsi, {403, "text/plain; charset=utf-8", refusal_of_host(own_url_of(wsi))}, reply);
   }
   const int result = http.answer(wsi, path, reply, &is_refused);
   if (is_refused) link.refused_http.fetch_add(1, std::memory_order_relaxed);
@@ -400,7 +409,7 @@ int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, 
       self->take_outbound();
       return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-      return self->confirm_upgrade(wsi);
+      return self->confirm_upgrade(wsi, static_cast<const char*>(in));
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
       return -1;  // a WebSocket without our sub-protocol: confirm_upgrade has said so
     case LWS_CALLBACK_HTTP:

@@ -63,13 +63,16 @@ void Session::saw_datagram(std::uint64_t sequence, std::uint64_t client_send_ns,
 Subscriber* Session::subscribe(SubscriptionSpec spec, std::size_t limit) {
   if (subscriptions.size() >= limit) return nullptr;
   spec.id = next_subscription_++;
+  sight.begin();
   subscriptions.push_back(std::make_unique<Subscriber>(std::move(spec)));
   return subscriptions.back().get();
 }
 
 bool Session::unsubscribe(std::uint32_t subscription) {
   const auto has_id = [subscription](const auto& s) { return s->spec().id == subscription; };
-  return std::erase_if(subscriptions, has_id) > 0;
+  const bool was_there = std::erase_if(subscriptions, has_id) > 0;
+  if (was_there) sight.begin();
+  return was_there;
 }
 
 SessionTable::SessionTable(std::size_t limit) : entries_(limit) {

@@ -19,6 +19,7 @@
 #include "server/session/link_watch.h"
 #include "server/session/rate_cap.h"
 #include "server/session/replay_window.h"
+#include "server/session/sight.h"
 #include "server/session/verdict_log.h"
 
 namespace tactus {
@@ -127,6 +128,7 @@ class Session {
   std::vector<std::unique_ptr<Subscriber>> subscriptions;
   std::unique_ptr<FaultyLinks> faults;  // null: none
   Role role = Role::control;
+  Sight sight;
   bool framed = false;               // states go in frames of its control conversation (WebSocket), not in datagrams
   std::unique_ptr<LinkWatch> watch;  // null: has not commanded yet
   VerdictLog log;

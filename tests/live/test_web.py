@@ -464,3 +464,28 @@ def test_the_web_port_can_be_switched_off_and_a_taken_one_is_named(make_server, 
     second.web_port = first.web_port
     code, said = second.run_to_end()
     assert code == 1 and f"web port (TCP) {first.web_port} on 127.0.0.1" in said and "--web-port" in said
+
+
+# --- what is no business of this door
+
+
+def test_http2_is_not_spoken(web):
+    upgrade = (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+               b"HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\nSec-WebSocket-Protocol: tactus.v1\r\n\r\n")  # fmt: skip
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0"
+    for sent in (upgrade + preface, preface):
+        answer = http(web.web_port, sent, timeout_s=8)
+        assert b"101 Switching" not in answer and not answer.startswith(b"\0\0"), answer[:80]
+    assert status_of(get(web.web_port, "/healthz")[0]) == 200
+
+
+def metrics_by(port, host):
+    return status_of(http(port, f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()).decode("latin1"))
+
+
+def test_metrics_are_asked_by_an_address_or_an_allowed_name(make_server, tmp_path):
+    server = web_server(make_server, tmp_path, 'allowed_hosts = "lab-pc prometheus.lab"')
+    port = server.web_port
+    assert metrics_by(port, "rebound.example.org") == metrics_by(port, f"rebound.example.org:{port}") == 403
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}", "[::1]", f"lab-pc:{port}", "Prometheus.Lab"):
+        assert metrics_by(port, host) == 200, host

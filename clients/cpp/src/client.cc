@@ -188,6 +188,16 @@ StatePtr Client::latest() const {
   return impl_->latest;
 }
 
+std::string Client::Impl::why_silent_locked(const std::string& otherwise) const {
+  const std::string silence = realtime ? realtime->silence() : std::string();
+  return silence.empty() ? otherwise : ": " + silence;
+}
+
+std::string Client::why_silent(const std::string& otherwise) const {
+  const std::lock_guard lock(impl_->m);
+  return impl_->why_silent_locked(otherwise);
+}
+
 StatePtr Client::Impl::wait_newer(std::uint64_t than, std::chrono::milliseconds timeout) {
   std::unique_lock lock(m);
   cv.wait_for(lock, timeout, [&] { return latest && latest_number > than; });

@@ -340,8 +340,9 @@ Client::Impl::Turn Client::Impl::take_turn(std::uint64_t& seen, bool was_armed, 
   else if (was_armed && !armed)
     turn.end = {Report::End::disarmed, disarm_reason.empty() ? "disarmed" : disarm_reason};
   else if (!turn.state && now_ns() - heard_ns > 1'000'000'000)
-    turn.end = {Report::End::silent,
-                stream_problem.empty() ? "no state for a second; in lockstep, use advance()" : stream_problem};
+    turn.end = {Report::End::silent, !stream_problem.empty()
+                                         ? stream_problem
+                                         : "no state for a second" + why_silent_locked("; in lockstep, use advance()")};
   return turn;
 }
 
@@ -471,9 +472,8 @@ StatePtr Client::advance(std::uint32_t ticks, const Command* command, std::chron
       return d.latest;
     }
   }
-  throw Error(Error::Kind::timeout,
-              "tick " + std::to_string(target) +
-                  " was not reached in time: is the server in lockstep, and is the lease \"world\" held?");
+  throw Error(Error::Kind::timeout, "tick " + std::to_string(target) + " was not reached in time" +
+                                        why_silent(": is the server in lockstep, and is the lease \"world\" held?"));
 }
 
 }  // namespace tactus::client

@@ -84,7 +84,10 @@ void Client::Impl::on_up(const Handshake& handshake) {
             const auto call = current_callbacks();
             if (call->tool) call->tool(packet, receive_ns);
           },
-          [this](const v1::VerdictPacket& packet, std::int64_t receive_ns) { on_verdicts(packet, receive_ns); }});
+          [this](const v1::VerdictPacket& packet, std::int64_t receive_ns) { on_verdicts(packet, receive_ns); },
+          [this](const v1::ChallengePacket& packet) {
+            asio::post(io, [this, number = packet.challenge()] { send_heartbeat(number); });
+          }});
   link->start();
   {
     const std::lock_guard lock(m);
@@ -354,7 +357,9 @@ void Client::Impl::on_granted(const v1::GrantedPacket& granted) {
   cv.notify_all();
 }
 
-void Client::Impl::send_heartbeat() {
+// With a challenge: shows the server that this client is where its datagrams come from (behind NAT that is not where
+// its control connection comes from).
+void Client::Impl::send_heartbeat(std::uint64_t challenge) {
   std::shared_ptr<Realtime> link;
   v1::CommandPacket packet;
   {
@@ -363,6 +368,7 @@ void Client::Impl::send_heartbeat() {
     packet.set_scene_epoch(scene->scene_epoch());
   }
   if (!link) return;
+  packet.set_challenge(challenge);
   stamp(packet, *link);
   std::uint64_t sequence = 0;
   link->send(wire::DatagramType::command, packet, sequence);

@@ -54,7 +54,7 @@ struct Client::Impl {
   void io_turned();             // the io thread is alive
   void beat();                  // timer: heartbeat, ping, lease renewal, liveness
   void renew_leases();
-  void send_heartbeat();
+  void send_heartbeat(std::uint64_t challenge = 0);
   void refresh_figures();
 
   // --- any thread
@@ -75,6 +75,7 @@ struct Client::Impl {
   struct Turn;
   Turn take_turn(std::uint64_t& seen, bool was_armed, std::int64_t heard_ns);
   Link link_locked() const;
+  std::string why_silent_locked(const std::string& otherwise) const;
   bool on_io_thread() const;
 
   Options options;

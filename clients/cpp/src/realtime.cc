@@ -15,6 +15,7 @@ namespace {
 
 // A light scene's answer is there before a sleeping thread would be awake. What else wants the processor gets it.
 constexpr std::int64_t kLookNs = 30'000;
+constexpr std::int64_t kFirstAnswerNs = 300'000'000, kAnswerNs = 2'500'000'000;  // pings go out ten times a second
 constexpr std::int64_t kLentNs = 20'000'000;  // unused for so long, the socket goes back to the io thread
 
 // Asio has no wait for a socket that ends by itself.
@@ -32,7 +33,13 @@ void wait_readable(asio::ip::udp::socket::native_handle_type socket, std::chrono
 
 Realtime::Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key,
                    std::uint32_t session, Handlers handlers)
-    : session_(session), handlers_(std::move(handlers)), socket_(io, server.protocol()), sealer_(key), opener_(key) {
+    : session_(session),
+      handlers_(std::move(handlers)),
+      port_(server.port()),
+      opened_ns_(now_ns()),
+      socket_(io, server.protocol()),
+      sealer_(key),
+      opener_(key) {
   std::error_code ignored;
   socket_.set_option(asio::socket_base::receive_buffer_size(1 << 20), ignored);
   socket_.set_option(asio::socket_base::send_buffer_size(1 << 18), ignored);
@@ -40,6 +47,12 @@ Realtime::Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, 
   socket_.connect(server);
   // Non-blocking from the start, so that sends from other threads only read the socket's flags.
   socket_.non_blocking(true);
+}
+
+std::string Realtime::silence() const {
+  const std::int64_t heard = heard_ns_.load(std::memory_order_relaxed);
+  if (now_ns() - (heard == 0 ? opened_ns_ : heard) < (heard == 0 ? kFirstAnswerNs : kAnswerNs)) return {};
+  return "UDP port " + std::to_string(port_) + " answers nothing: firewall, or the wrong address";
 }
 
 void Realtime::start() {
@@ -130,25 +143,29 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
   using Type = wire::DatagramType;
   const bool good = wire::read_header({in_.data(), size}, header) == wire::HeaderError::none &&
                     (header.type == Type::state || header.type == Type::pong || header.type == Type::granted ||
-                     header.type == Type::shadow || header.type == Type::tool || header.type == Type::verdicts) &&
+                     header.type == Type::shadow || header.type == Type::tool || header.type == Type::verdicts ||
+                     header.type == Type::challenge) &&
                     header.session == session_ && opener_.open_datagram(in_.data(), size) &&
                     window_.accept(header.sequence);
   const std::uint8_t* body = in_.data() + wire::kHeaderBytes;
   const int length = static_cast<int>(size) - static_cast<int>(wire::kHeaderBytes + wire::kMacBytes);
   v1::Pong pong;
   v1::GrantedPacket granted;
+  v1::ChallengePacket challenge;
   google::protobuf::MessageLite* message = &pong;
   if (header.type == Type::state) message = &packet_;
   if (header.type == Type::granted) message = &granted;
   if (header.type == Type::shadow) message = &shadow_;
   if (header.type == Type::tool) message = &tool_;
   if (header.type == Type::verdicts) message = &verdicts_;
+  if (header.type == Type::challenge) message = &challenge;
   const bool decoded = good && message->ParseFromArray(body, length);
   missing_.store(window_.lost(), std::memory_order_relaxed);
   if (!decoded) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  heard_ns_.store(receive_ns, std::memory_order_relaxed);
   if (header.type == Type::state)
     handlers_.state(packet_, header.sequence, receive_ns);
   else if (header.type == Type::shadow)
@@ -159,7 +176,9 @@ void Realtime::take(std::size_t size, std::int64_t receive_ns) {
     handlers_.verdicts(verdicts_, receive_ns);
   else if (header.type == Type::pong)
     handlers_.pong(pong, receive_ns);
-  else if (handlers_.granted)
+  else if (header.type == Type::challenge && handlers_.challenge)
+    handlers_.challenge(challenge);
+  else if (header.type == Type::granted && handlers_.granted)
     handlers_.granted(granted);
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 
 #include "clients/cpp/src/arrival.h"
 #include "clients/cpp/src/asio.h"
@@ -29,6 +30,7 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
     std::function<void(const v1::ShadowPacket&, std::int64_t receive_ns)> shadow;
     std::function<void(const v1::ToolPacket&, std::int64_t receive_ns)> tool;
     std::function<void(const v1::VerdictPacket&, std::int64_t receive_ns)> verdicts;
+    std::function<void(const v1::ChallengePacket&)> challenge;
   };
   // Throws std::system_error when the socket cannot be made.
   Realtime(asio::io_context& io, const asio::ip::udp::endpoint& server, const wire::Key& key, std::uint32_t session,
@@ -55,6 +57,8 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
 
   // Any thread; of the newest datagram when a handler asks.
   Datagrams datagrams() const;
+  // Why nothing is heard, where nothing has been for seconds; empty otherwise. Any thread.
+  std::string silence() const;
   std::uint64_t packets_lost() const { return missing_.load(std::memory_order_relaxed); }
   std::uint64_t packets_refused() const { return refused_.load(std::memory_order_relaxed); }
 
@@ -68,6 +72,9 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
 
   const std::uint32_t session_;
   const Handlers handlers_;
+  const std::uint16_t port_;  // of the server
+  const std::int64_t opened_ns_;
+  std::atomic<std::int64_t> heard_ns_{0};
   asio::ip::udp::socket socket_;
 
   std::mutex send_mutex_;  // guards the four below and closing the socket

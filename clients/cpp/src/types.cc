@@ -73,6 +73,12 @@ const char* verdict_name(int code) {
       return "refused_fault";
     case v1::VERDICT_REFUSED_PLAYBACK:
       return "refused_playback";
+    case v1::VERDICT_REFUSED_BLIND:
+      return "refused_blind";
+    case v1::VERDICT_REFUSED_INCOMPLETE:
+      return "refused_incomplete";
+    case v1::VERDICT_REFUSED_READ_ONLY:
+      return "refused_read_only";
     default:
       return "refused_for_a_reason_newer_than_this_client";
   }

@@ -74,8 +74,10 @@ class Client {
   // is.
   v1::Subscription subscribe(const Subscription& subscription = {});
   void unsubscribe();
-  StatePtr latest() const;                                       // newest complete tick, or null
-  StatePtr next(std::chrono::milliseconds timeout);              // newest not yet returned by next(); null on timeout
+  StatePtr latest() const;                           // newest complete tick, or null
+  StatePtr next(std::chrono::milliseconds timeout);  // newest not yet returned by next(); null on timeout
+  // For a message about states that do not come: ": UDP port N answers nothing: ..." where that is so, or `otherwise`.
+  std::string why_silent(const std::string& otherwise) const;
   void on_state(std::function<void(const StatePtr&)> callback);  // every complete tick, on the io thread
 
   // Comparisons with the shadow model, when subscribed with `shadow`: next_shadow() gives the newest not yet returned,

@@ -486,7 +486,7 @@ class Client:
                 if not self.connection.changed.wait_for(lambda: self.find_verdict(sequence) or not self.connection.up, min(left, NUDGE_S)):
                     self.connection.nudge()  # once the server has seen it, a lost command is no longer a late one
         if verdict is None:
-            why = self.connection.down_text() or "do states come? In lockstep it waits for the next grant"
+            why = self.connection.why_silent() or "do states come? In lockstep it waits for the next grant"
             raise TimedOut(f"no verdict for command {sequence} within {timeout_s} s: {why}")
         return verdict
 

@@ -25,7 +25,9 @@ from .errors import (
 )
 from .leases import LeaseKeeper
 from .link import Link, make_request
-from .messages import CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket, Status, ToolPacket, VerdictPacket
+from .messages import (
+    ChallengePacket, CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket, Status, ToolPacket, VerdictPacket,
+)  # fmt: skip
 from .scene import Event, EventLog, Scene
 from .state import ClockEstimate
 from .verdicts import VerdictLog
@@ -151,6 +153,7 @@ class Connection:
             self._heartbeat(link, ends=1)
 
     def _heartbeat(self, link, **fields):
+        """With a challenge: shows the server that this client is where its datagrams come from (behind NAT that is not its TCP address)."""
         packet = CommandPacket(scene_epoch=self.scene.scene_epoch, **fields)
         self._stamp(packet, link)
         link.send_datagram(wire.COMMAND, packet)
@@ -281,6 +284,9 @@ class Connection:
             subscription.end(self._forked)
         for end in (self.link, self._wake_in, self._wake_out):
             end.let_go() if end is self.link else end.close()
+    def why_silent(self) -> str:
+        """Why nothing comes on the real-time channel; empty when nothing is known to be wrong with it."""
+        return self.down_text() or self.link.silence()
 
     def close(self) -> None:
         if self._forked is not None:
@@ -395,6 +401,8 @@ class Connection:
                 elif kind == wire.VERDICTS:
                     self._take_verdicts(VerdictPacket.FromString(payload))
                     judged = True
+                elif kind == wire.CHALLENGE:
+                    self._heartbeat(link, challenge=ChallengePacket.FromString(payload).challenge)
                 else:
                     self._take_pong(Pong.FromString(payload), received_ns)
             except DecodeError:

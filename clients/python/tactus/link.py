@@ -38,6 +38,7 @@ _SILENT_PEER_MS = 3000
 _SO_TIMESTAMPNS, _SO_RXQ_OVFL = 35, 40
 _TELLS_ARRIVALS = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64", "armv7l", "i686", "riscv64")
 _LAG_MAX_NS = 60_000_000_000  # longer: the system's clock was set in between
+_FIRST_ANSWER_S, _ANSWER_S = 0.3, 2.5  # pings go out twice a second
 
 
 def make_request(request_id: int, field: str, values: dict) -> Request:
@@ -64,6 +65,7 @@ class Link:
         self._early_replies = []  # events that came while a reply was awaited
         self.datagrams_received = 0
         self.datagrams_overflowed = 0  # reached this machine while nobody read, and found the socket full
+        self._heard_s = time.monotonic()
         self.refused = collections.Counter()  # datagrams refused, by reason
         self.tcp = self._connect(host, port)
         self.udp = None
@@ -129,7 +131,7 @@ class Link:
             opened = wire.open_datagram(self.key, self.session, data)
             if isinstance(opened, str):
                 self.refused[opened] += 1
-            elif opened[0] not in (wire.STATE, wire.PONG, wire.SHADOW, wire.GRANTED, wire.TOOL, wire.VERDICTS):
+            elif opened[0] not in (wire.STATE, wire.PONG, wire.SHADOW, wire.GRANTED, wire.TOOL, wire.VERDICTS, wire.CHALLENGE):
                 self.refused["type"] += 1
             elif not self._window.accept(opened[1]):
                 self.refused["old sequence"] += 1
@@ -163,6 +165,13 @@ class Link:
         if self._first_sequence is None:
             return 0
         return max(0, self._window.newest - self._first_sequence + 1 - self.datagrams_received)
+
+    def silence(self) -> str:
+        """Why nothing is heard on the real-time channel, where nothing has been for seconds; empty otherwise."""
+        silent_s = time.monotonic() - self._heard_s
+        if silent_s < (_ANSWER_S if self.datagrams_received else _FIRST_ANSWER_S):
+            return ""
+        return f"UDP port {self.realtime_port} answers nothing: firewall, or the wrong address"
 
     def exchange(self, field: str, **values) -> Reply:
         """Sends a request and waits for its reply on the caller's thread; for use before a receive thread runs."""
@@ -306,5 +315,6 @@ class Link:
 
     def _count(self, sequence):
         self.datagrams_received += 1
+        self._heard_s = time.monotonic()
         if self._first_sequence is None:
             self._first_sequence = sequence

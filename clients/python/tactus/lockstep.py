@@ -124,7 +124,7 @@ class Lockstep:
                 self._grant_and_hash(tick)  # a refusal of a datagram is silent, here it has a name
                 asked_why = True
             wait_s *= 2
-        raise TimedOut(f"tick {tick} was not reached within {self._timeout_s} s; is the server overloaded?")
+        raise TimedOut(f"tick {tick} was not reached within {self._timeout_s} s: {self._client.connection.why_silent() or 'is the server overloaded?'}")
 
     def _grant_and_hash(self, tick):
         self._require_ours()

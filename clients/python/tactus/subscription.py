@@ -154,5 +154,5 @@ class Subscription:
             raise self.error
         if self._connection.closed:
             raise LinkLost(self._connection.down_text())
-        why = self._connection.down_text() or "is the server in lockstep, waiting for a grant?"
+        why = self._connection.why_silent() or "is the server in lockstep, waiting for a grant?"
         raise TimedOut(f"no state within {timeout_s} s: {why}")
