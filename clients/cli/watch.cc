@@ -31,6 +31,7 @@ std::string status_words(std::uint32_t bits) {
       {v1::STATUS_EXACT_UNRESOLVED, "collision time not found"},
       {v1::STATUS_EXACT_EXHAUSTED, "exact step cut short"},
       {v1::STATUS_BODY_FROZEN, "body frozen"},
+      {v1::STATUS_SPEED_CUT, "speed cut"},
       {v1::STATUS_LATE_TICK, "late tick"},
       {v1::STATUS_COMMANDS_DROPPED, "commands dropped"},
       {v1::STATUS_EXTRAPOLATED, "between solver steps"},

@@ -77,7 +77,8 @@ static_assert(static_cast<int>(Verdict::not_finite) == v1::VERDICT_REFUSED_NOT_F
               static_cast<int>(Verdict::fault) == v1::VERDICT_REFUSED_FAULT);
 static_assert(kStatusRobotFault == std::uint32_t{v1::STATUS_ROBOT_FAULT} &&
               kStatusRecordLost == std::uint32_t{v1::STATUS_RECORD_LOST} &&
-              kStatusRecordFailed == std::uint32_t{v1::STATUS_RECORD_FAILED});
+              kStatusRecordFailed == std::uint32_t{v1::STATUS_RECORD_FAILED} &&
+              kStatusSpeedCut == std::uint32_t{v1::STATUS_SPEED_CUT});
 static_assert(kJointCommanded == std::uint32_t{v1::JOINT_COMMANDED} && kJointHeld == std::uint32_t{v1::JOINT_HELD} &&
               kJointExtrapolated == std::uint32_t{v1::JOINT_EXTRAPOLATED} &&
               kJointSafe == std::uint32_t{v1::JOINT_SAFE} && kJointFault == std::uint32_t{v1::JOINT_FAULT} &&

@@ -56,6 +56,7 @@ inline constexpr std::uint32_t kStatusRecordLost = 1024;
 inline constexpr std::uint32_t kStatusExactUnresolved = 2048;
 inline constexpr std::uint32_t kStatusExactExhausted = 4096;
 inline constexpr std::uint32_t kStatusRecordFailed = 8192;
+inline constexpr std::uint32_t kStatusSpeedCut = 16384;
 inline constexpr std::uint32_t kStatusRobotFault = 65536;
 
 // One row of a wrench command (proto CommandPacket), already finite, in range, authorised; a body stands in one row of

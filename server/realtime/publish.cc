@@ -60,6 +60,7 @@ std::uint32_t TickLoop::status_bits(const Wake& wake) const noexcept {
   if (report_.exact.unresolved > 0) bits |= kStatusExactUnresolved;
   if (report_.exact.exhausted > 0) bits |= kStatusExactExhausted;
   if (frozen_.any()) bits |= kStatusBodyFrozen;
+  if (report_.speeds_bounded > 0) bits |= kStatusSpeedCut;
   if (wake.late) bits |= kStatusLateTick;
   if (link_.commands_dropped.read() != commands_dropped_seen_) bits |= kStatusCommandsDropped;
   if (record_lost() != record_lost_seen_) bits |= kStatusRecordLost;

@@ -6,7 +6,7 @@ import { shown } from "./series";
 
 const MARKS: [number, string, boolean][] = [
   [StatusBit.STATUS_PAUSED, "paused", false], [StatusBit.STATUS_LOCKSTEP, "lockstep", false], [StatusBit.STATUS_CONTACTS_DROPPED, "contacts dropped", true],
-  [StatusBit.STATUS_UNCONVERGED, "solver not converged", false], [StatusBit.STATUS_BODY_FROZEN, "body frozen", true],
+  [StatusBit.STATUS_UNCONVERGED, "solver not converged", false], [StatusBit.STATUS_BODY_FROZEN, "body frozen", true], [StatusBit.STATUS_SPEED_CUT, "speed cut", true],
   [StatusBit.STATUS_COMMANDS_DROPPED, "commands dropped", true], [StatusBit.STATUS_FAULT, "FAULT", true],
   [StatusBit.STATUS_EXTRAPOLATED, "between solver steps", false], [StatusBit.STATUS_SOLVE_LATE, "solver late", true],
   [StatusBit.STATUS_EXACT_UNRESOLVED, "collision time not found", true], [StatusBit.STATUS_EXACT_EXHAUSTED, "exact step cut short", true],
