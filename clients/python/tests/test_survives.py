@@ -288,7 +288,7 @@ def test_a_controller_that_returns_nonsense_is_told_so(client, server, garbage):
 
 
 def test_what_a_controller_raises_is_not_hidden_by_a_link_that_fell(client, server, monkeypatch):
-    def falls(packet):
+    def falls(packet, more=()):
         raise tactus.LinkLost("it fell just now")
 
     def callback(state):
