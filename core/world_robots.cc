@@ -33,7 +33,8 @@ void World::measure_at_rest() noexcept {
   measure(ContactSet{});
 }
 
-// What ends of joints gave, and J^T F of the links at the end of the tick, F moved there from the mass centres of its start.
+// What ends of joints gave, and J^T F of the links at the end of the tick, F moved there from the mass centres of its
+// start.
 void World::find_external_efforts(const TickForces& forces) noexcept {
   std::fill(external_efforts_.begin(), external_efforts_.end(), 0.0);
   std::fill(external_wrenches_.begin(), external_wrenches_.end(), SpatialForce{});

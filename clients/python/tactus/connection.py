@@ -6,8 +6,6 @@ import socket
 import threading
 import time
 
-from google.protobuf.message import DecodeError
-
 from . import wire
 from .arrivals import Arrivals
 from .errors import (
@@ -23,11 +21,10 @@ from .errors import (
     VersionMismatch,
     request_error,
 )
+from .intake import Intake
 from .leases import LeaseKeeper
 from .link import Link, make_request
-from .messages import (
-    ChallengePacket, CommandPacket, EventKind, GrantedPacket, Ping, Pong, ShadowPacket, StatePacket, Status, ToolPacket, VerdictPacket,
-)  # fmt: skip
+from .messages import CommandPacket, EventKind, Ping
 from .scene import Event, EventLog, Scene
 from .state import ClockEstimate
 from .verdicts import VerdictLog
@@ -83,10 +80,10 @@ class Connection:
         self.leases = LeaseKeeper(self)
         self._events = EventLog(EVENTS_KEPT)
         self._pending = {}
-        self._answered_ping_ns = 0  # send time of the newest ping that was answered
+        self.answered_ping_ns = 0  # send time of the newest ping that was answered
         self.tools = {}  # newest TOOL of each tool that a device holds (subscribe with tools=True)
         self.granted_tick = None  # lockstep on a link with faults: up to where the server has run; None: its links are sound
-        self._arrivals = Arrivals()
+        self.arrivals = Arrivals()
         self._own_changes = 0
         self._replied_at = time.monotonic()
         self._refreshing = False
@@ -140,7 +137,7 @@ class Connection:
             self.require_armed()
             self._commanded_at = awake_s()
             self._stamp(packet, link)
-            self._arrivals.answered(packet.expected_tick, packet.client_send_ns)
+            self.arrivals.answered(packet.expected_tick, packet.client_send_ns)
             sequence = link.send_datagrams(wire.COMMAND, [packet, *more])
             self.verdicts.sent(sequence)
             return sequence
@@ -150,9 +147,9 @@ class Connection:
         with self.lock:
             link = self.link if self.up else None
         for _ in range(2 if link is not None else 0):
-            self._heartbeat(link, ends=1)
+            self.heartbeat(link, ends=1)
 
-    def _heartbeat(self, link, **fields):
+    def heartbeat(self, link, **fields):
         """With a challenge: shows the server that this client is where its datagrams come from (behind NAT that is not its TCP address)."""
         packet = CommandPacket(scene_epoch=self.scene.scene_epoch, **fields)
         self._stamp(packet, link)
@@ -162,9 +159,9 @@ class Connection:
         """What the server judges the link by, and which verdicts have arrived."""
         with self.lock:
             packet.verdicts_received = self.verdicts.received
-            packet.client_recv_ns = self._arrivals.at(packet.expected_tick)
-            packet.states_received = self._arrivals.states + link.datagrams_overflowed
-            packet.states_due = self._arrivals.due + link.datagrams_overflowed
+            packet.client_recv_ns = self.arrivals.at(packet.expected_tick)
+            packet.states_received = self.arrivals.states + link.datagrams_overflowed
+            packet.states_due = self.arrivals.due + link.datagrams_overflowed
         packet.states_lost = link.datagrams_lost_on_the_way
         packet.client_send_ns = time.monotonic_ns()
 
@@ -186,8 +183,8 @@ class Connection:
                 sent_ns = self._ping(self._link_up())
             except LinkLost:
                 return False
-            self.changed.wait_for(lambda: self._answered_ping_ns >= sent_ns or not self.up, timeout_s)
-            return self._answered_ping_ns >= sent_ns
+            self.changed.wait_for(lambda: self.answered_ping_ns >= sent_ns or not self.up, timeout_s)
+            return self.answered_ping_ns >= sent_ns
 
     def subscribe(self, subscription) -> None:
         reply = self.request("subscribe", **subscription.wish)
@@ -319,12 +316,12 @@ class Connection:
 
     def _serve(self):
         """Until the link falls or the client is closed."""
-        link = self.link
+        link, intake = self.link, Intake(self)
         for reply in link.take_early_replies():
             self._take_reply(reply)
         with selectors.DefaultSelector() as selector:
             selector.register(link.tcp, selectors.EVENT_READ, lambda: self._take_replies(link))
-            selector.register(link.udp, selectors.EVENT_READ, lambda: self._take_datagrams(link))
+            selector.register(link.udp, selectors.EVENT_READ, lambda: intake.take(link))
             selector.register(self._wake_out, selectors.EVENT_READ, lambda: None)
             next_upkeep = next_heartbeat = 0.0
             self._turned_at = awake_s()
@@ -345,7 +342,7 @@ class Connection:
         if time.monotonic() - self._replied_at > PROBE_S:
             self._replied_at = time.monotonic()
             self.request_later("list_leases", lambda reply: None)
-        self._heartbeat(link)
+        self.heartbeat(link)
         self._ping(link)
 
     def _ping(self, link) -> int:
@@ -384,79 +381,7 @@ class Connection:
         if kind == "SCENE_CHANGED" and event.scene_epoch != self.scene.scene_epoch:
             self._scene_is_new(told)
         else:
-            self._emit(told)
-
-    def _take_datagrams(self, link):
-        judged = False
-        for kind, sequence, payload, received_ns, arrived_ns in link.receive_datagrams():
-            try:
-                if kind == wire.STATE:
-                    self._take_state(StatePacket.FromString(payload), sequence, received_ns, arrived_ns)
-                elif kind == wire.GRANTED:
-                    self._take_granted(GrantedPacket.FromString(payload))
-                elif kind == wire.SHADOW:
-                    self._take_shadow(ShadowPacket.FromString(payload))
-                elif kind == wire.TOOL:
-                    self._take_tool(ToolPacket.FromString(payload))
-                elif kind == wire.VERDICTS:
-                    self._take_verdicts(VerdictPacket.FromString(payload))
-                    judged = True
-                elif kind == wire.CHALLENGE:
-                    self._heartbeat(link, challenge=ChallengePacket.FromString(payload).challenge)
-                else:
-                    self._take_pong(Pong.FromString(payload), received_ns)
-            except DecodeError:
-                link.refused["malformed"] += 1
-        if judged:
-            self._heartbeat(link)  # or the server repeats them
-
-    def _take_verdicts(self, packet):
-        with self.lock:
-            lost = self.verdicts.add_verdicts(packet)
-            if lost:
-                self._emit(Event("VERDICTS_LOST", 0, lost, self.scene.scene_epoch))
-            self.changed.notify_all()
-
-    def _take_granted(self, packet):
-        with self.lock:
-            if packet.scene_epoch == self.scene.scene_epoch:
-                self.granted_tick = packet.tick
-                self.changed.notify_all()
-
-    def _take_tool(self, packet):
-        with self.lock:
-            if packet.scene_epoch == self.scene.scene_epoch:
-                self.tools[packet.tool] = packet
-                self.changed.notify_all()
-
-    def _take_shadow(self, packet):
-        with self.lock:
-            if packet.scene_epoch != self.scene.scene_epoch:
-                return
-            for subscription in self.subscriptions:
-                if subscription.id == packet.subscription:
-                    subscription.take_shadow(packet, self.scene.names)
-            self.changed.notify_all()
-
-    def _take_state(self, packet, sequence, received_ns, arrived_ns):
-        with self.lock:
-            fresh = self.verdicts.add(packet)
-            standing = bool(packet.status_bits & Status.LOCKSTEP)
-            fresh = self.verdicts.heard(packet.echo_sequence, received_ns * 1e-9, standing) or fresh
-            self.clock.add(packet.echo_client_send_ns, packet.echo_server_recv_ns, packet.send_ns, received_ns)
-            if packet.scene_epoch == self.scene.scene_epoch:
-                for subscription in self.subscriptions:
-                    if subscription.id == packet.subscription and subscription.take_packet(packet, sequence, received_ns, self.scene):
-                        fresh = True
-                        self._arrivals.add(packet.tick, arrived_ns)
-            if fresh:
-                self.changed.notify_all()
-
-    def _take_pong(self, pong, received_ns):
-        with self.lock:
-            self.clock.add(pong.client_send_ns, pong.server_recv_ns, pong.server_send_ns, received_ns)
-            self._answered_ping_ns = max(self._answered_ping_ns, pong.client_send_ns)
-            self.changed.notify_all()
+            self.emit(told)
 
     # --- scene changes
 
@@ -478,7 +403,7 @@ class Connection:
         with self.lock:
             told, self._untold = self._untold, []
             for event in told:
-                self._emit(event)
+                self.emit(event)
 
     def _adopt(self, description):
         with self.lock:
@@ -515,7 +440,7 @@ class Connection:
         subscription.error = error
         if subscription in self.subscriptions:
             self.subscriptions.remove(subscription)
-        self._emit(Event("SUBSCRIPTION_LOST", 0, str(error), self.scene.scene_epoch))
+        self.emit(Event("SUBSCRIPTION_LOST", 0, str(error), self.scene.scene_epoch))
 
     # --- losing the link and coming back
 
@@ -531,7 +456,7 @@ class Connection:
                 entry.error = LinkLost(f"the connection fell before the server answered: {error}")
             if not self._reconnect:
                 self.closed = True
-            self._emit(Event("LINK_LOST", 0, str(error), self.scene.scene_epoch))
+            self.emit(Event("LINK_LOST", 0, str(error), self.scene.scene_epoch))
         self.link.close()
 
     def _come_back(self):
@@ -556,7 +481,7 @@ class Connection:
                 self.up = not self.closed
                 self.reconnects += 1
                 self._down_reason = ""
-                self._emit(Event("RECONNECTED", 0, link.build, self.scene.scene_epoch))
+                self.emit(Event("RECONNECTED", 0, link.build, self.scene.scene_epoch))
                 self._tell()
             return
 
@@ -566,7 +491,7 @@ class Connection:
         with self.lock:
             if reason != self._down_reason:
                 self._down_reason = reason
-                self._emit(Event("RECONNECT_FAILED", 0, reason, self.scene.scene_epoch))
+                self.emit(Event("RECONNECT_FAILED", 0, reason, self.scene.scene_epoch))
         self._sleep(backoff_s)
         return min(2 * backoff_s, BACKOFF_LAST_S)
 
@@ -576,7 +501,7 @@ class Connection:
         with self.lock:
             self.scene = Scene(description)
             self.verdicts.new_session()
-            self._arrivals.restart(link.step_s)
+            self.arrivals.restart(link.step_s)
             self.clock = ClockEstimate()
             subscriptions = list(self.subscriptions)
         for subscription in subscriptions:
@@ -595,7 +520,7 @@ class Connection:
         with self.lock:
             self.closed = True
             self._down_reason = str(error)
-            self._emit(Event("LINK_LOST", 0, f"for good: {error}", self.scene.scene_epoch))
+            self.emit(Event("LINK_LOST", 0, f"for good: {error}", self.scene.scene_epoch))
 
     def _sleep(self, seconds):
         with self.lock:
@@ -626,7 +551,7 @@ class Connection:
             raise LinkLost(self.down_text())
         return self.link
 
-    def _emit(self, event):
+    def emit(self, event):
         with self.lock:
             self._events.add(event)
             self.changed.notify_all()
