@@ -1,5 +1,4 @@
 """The part of a client that lives in its receive thread: replies, streams, reconnecting, renewing, heartbeats."""
-import collections
 import os
 import selectors
 import socket
