@@ -459,10 +459,9 @@ def test_an_open_foxglove_lets_another_user_look_on(make_server, tmp_path):
     server = make_server(*config(tmp_path, '[web]\nfoxglove = "open"\n')).start()
     wish = {"op": "setParameters", "parameters": [{"name": "paused", "value": True}], "id": "x"}
     assert "look on" in in_child(lambda: foxglove_says(server, wish), be_nobody)
-    assert "look on" not in foxglove_says(server, wish)  # the server's own user drives
-    link = Link("127.0.0.1", server.port, "control", b"", 10)
-    assert eventually(lambda: link.exchange("get_statistics").statistics.paused)
-    link.close()
+    with server.connect() as watcher:
+        assert "look on" not in foxglove_says(server, wish)  # the server's own user drives
+        assert watcher.wait_event("PAUSED", timeout_s=10)  # until this viewer has gone
 
 
 # --- What strangers cost those inside

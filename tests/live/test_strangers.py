@@ -205,7 +205,7 @@ def test_a_push_of_the_command_line_ends_with_the_true_reason_when_its_server_en
             said = push.communicate(timeout=20)[0]
         finally:
             push.kill()
-    assert push.returncode == 1 and "stopped early: not connected" in said, said
+    assert push.returncode == 1 and "stopped early: the connection was lost" in said, said
 
 
 def test_an_interrupted_push_of_the_command_line_gives_its_body_back(server):

@@ -107,7 +107,7 @@ def test_a_client_that_acknowledges_nothing_is_not_flooded(crowded):
         for _ in range(300):
             raw.command(CommandPacket(scene_epoch=raw.epoch, body_id=[1], wrench=[0] * 6))
         time.sleep(2)
-        got = sum(kind == tactus.wire.VERDICTS for kind, _, _, _ in raw.link.receive_datagrams())
+        got = sum(kind == tactus.wire.VERDICTS for kind, *_ in raw.link.receive_datagrams())
         assert 1 <= got <= 16
 
 
