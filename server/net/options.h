@@ -23,7 +23,7 @@ struct WebOptions {
   std::string allowed_hosts;                   // names by which /metrics may be asked, separated by blanks
   std::string foxglove = "auto";               // who may connect with Foxglove's protocol: off, auto, open
   std::string metrics = "loopback";            // who may read /metrics: off, loopback, all
-  std::uint32_t connections = 64;              // sockets at one time, HTTP and WebSocket
+  std::uint32_t connections = 64;              // WebSockets at one time; half as many for other connections
   std::uint32_t silence_s = 15;                // a WebSocket client that answers no ping for so long is cut off
   std::uint32_t stall_s = 10;                  // one that takes nothing of what waits for it for so long, too
 };

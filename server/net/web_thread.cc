@@ -20,6 +20,7 @@
 
 #include "server/net/web_client.h"
 #include "server/net/web_http.h"
+#include "server/net/web_lobby.h"
 #include "server/net/web_policy.h"
 #include "server/realtime/clock.h"
 
@@ -64,7 +65,11 @@ void try_port(const std::string& listen, std::uint16_t port) {
 
 struct WebThread::Impl {
   Impl(WebDoor d, WebLink& l)
-      : door(std::move(d)), options(door.options), link(l), http(options.directory, door.pages) {
+      : door(std::move(d)),
+        options(door.options),
+        link(l),
+        http(options.directory, door.pages),
+        lobby(options.connections) {
     try_port(door.listen, options.port);
     lws_set_log_level(LLL_ERR | LLL_WARN, to_log);
     open(door.listen);
@@ -92,6 +97,7 @@ struct WebThread::Impl {
   void closed(WebClient& client);
   void leave(WebClient& client);
   void tell_full();
+  void let_in(lws* wsi);
   void rest();
 
   static int on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length);
@@ -101,6 +107,7 @@ struct WebThread::Impl {
   const WebOptions& options;
   WebLink& link;
   WebHttp http;
+  WebLobby lobby;
   PeerOwner owner;
   lws_context* context = nullptr;
   lws_vhost* vhost = nullptr;
@@ -133,9 +140,10 @@ void WebThread::Impl::open(const std::string& listen) {
   info.user = this;
   info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND;
   if (listen.find(':') == std::string::npos) info.options |= LWS_SERVER_OPTION_DISABLE_IPV6;
-  info.fd_limit_per_thread = options.connections + 64;
+  info.fd_limit_per_thread = options.connections + static_cast<unsigned>(lobby.places()) + 64;
   info.max_http_header_data = 8192;
-  info.max_http_header_pool = static_cast<unsigned short>(std::min(options.connections + 8, 1024u));
+  info.max_http_header_pool =
+      static_cast<unsigned short>(std::min(options.connections + static_cast<unsigned>(lobby.places()) + 8, 1024u));
   info.pt_serv_buf_size = kReadBytes;
   info.timeout_secs = kHeaderTimeS;
   info.keepalive_timeout = kHeaderTimeS;
@@ -212,7 +220,10 @@ int WebThread::Impl::confirm_upgrade(lws* wsi, const char* to) {
   }
   const std::string origin = header_of(wsi, WSI_TOKEN_ORIGIN), host = header_of(wsi, WSI_TOKEN_HOST);
   std::string why = refusal_of_origin(origin, host, options.allowed_origins, own_url_of(wsi));
-  if (!why.empty()) {
+  if (clients.size() >= options.connections) {
+    why = fmt::format("this server shows itself to {} viewers already ([web] connections)", options.connections);
+    link.refused_connections.fetch_add(1, std::memory_order_relaxed);
+  } else if (!why.empty()) {
     link.refused_origin.fetch_add(1, std::memory_order_relaxed);
   } else if (const std::string list = header_of(wsi, WSI_TOKEN_PROTOCOL); offers_foxglove(list)) {
     if (door.is_foxglove_open) return 0;
@@ -255,6 +266,7 @@ void WebThread::Impl::established(lws* wsi, WebClient** slot) {
   // What the system holds for a slow viewer is old when it comes, and so are pings: beyond this, states replace each
   // other here.
   setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
+  lobby.leave(wsi);
   const std::uint32_t id = next_client++;
   auto client = std::make_unique<WebClient>(wsi, id, door.requests_per_s);
   *slot = client.get();
@@ -380,14 +392,22 @@ void WebThread::Impl::leave(WebClient& client) {
   tell_net(message, nullptr);
 }
 
+void WebThread::Impl::let_in(lws* wsi) {
+  const std::uint64_t before = lobby.sent_away();
+  lobby.enter(wsi);
+  if (lobby.sent_away() != before) tell_full();
+}
+
 // The socket is closed before there is anything to answer; a browser shows that it was.
 void WebThread::Impl::tell_full() {
   link.refused_connections.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t now = now_ns();
   if (told_full_ns != 0 && now - told_full_ns < kTellNs) return;
   told_full_ns = now;
-  spdlog::warn("web: {} connections are open, as many as [web] connections lets in; further ones are closed at once",
-               options.connections);
+  spdlog::warn(
+      "web: {} viewers and {} other connections, half of these from one address, are as many as [web] connections lets "
+      "in; the oldest silent ones are closed",
+      options.connections, lobby.places());
 }
 
 int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, void* in, std::size_t length) {
@@ -400,11 +420,15 @@ int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, 
       return 0;
     case LWS_CALLBACK_WSI_DESTROY:
       --self->sockets;
+      self->lobby.leave(wsi);
       return 0;
-    case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
-      if (self->sockets < self->own_sockets + self->options.connections) return 0;
+    case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:  // those that are being closed have their places still
+      if (self->sockets < self->own_sockets + self->options.connections + 2 * self->lobby.places()) return 0;
       self->tell_full();
       return -1;
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+      self->let_in(wsi);
+      return 0;
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
       self->take_outbound();
       return 0;
@@ -413,6 +437,7 @@ int WebThread::Impl::on_http(lws* wsi, lws_callback_reasons reason, void* user, 
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
       return -1;  // a WebSocket without our sub-protocol: confirm_upgrade has said so
     case LWS_CALLBACK_HTTP:
+      self->lobby.spoke(wsi);
       return self->answer(wsi, {static_cast<const char*>(in), length}, reply);
     case LWS_CALLBACK_HTTP_WRITEABLE:
       return WebHttp::write(wsi, reply);
