@@ -14,7 +14,7 @@ DUST = """
 [[body]]
 name = "{name}"
 position_m = [0, {y}, 100]
-mass_kg = 1e-303
+mass_kg = 1e-306
 inertia_kg_m2 = [1, 1, 1]
 force_limit_n = 1e9
 [[body.shape]]

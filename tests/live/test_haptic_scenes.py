@@ -12,7 +12,7 @@ from test_haptic_wire import LOST, Odd, attach, force
 REFUSED = "no time-domain passivity"
 ENGAGED, RAMP_OUT, SLOW = 1, 4, 1024
 ARM = (REPOSITORY / "config" / "scenes" / "arm7.toml").read_text().replace("../robots", str(REPOSITORY / "config" / "robots"))
-DUST = '\n[[body]]\nname = "dust"\nposition_m = [0, 50, 100]\nmass_kg = 1e-303\ninertia_kg_m2 = [1, 1, 1]\nforce_limit_n = 1e9\n' \
+DUST = '\n[[body]]\nname = "dust"\nposition_m = [0, 50, 100]\nmass_kg = 1e-306\ninertia_kg_m2 = [1, 1, 1]\nforce_limit_n = 1e9\n' \
        '[[body.shape]]\nkind = "box"\nsize_m = [0.1, 0.2, 0.4]\n'  # fmt: skip
 
 

@@ -26,7 +26,7 @@ class Odd:
         self.sample, self.rows, self._next = 0, [], dict(pose=[2, 0, 0.1, 1, 0, 0, 0])
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self.client.connection._take_tool = lambda packet: self.rows.append(packet) if packet.subscription == 0 else None
+        self.client.connection.intake._take_tool = lambda packet: self.rows.append(packet) if packet.subscription == 0 else None
         self._thread.start()
 
     def packet(self, pose, velocity=(0,) * 6, **more):

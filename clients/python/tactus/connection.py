@@ -83,6 +83,7 @@ class Connection:
         self.tools = {}  # newest TOOL of each tool that a device holds (subscribe with tools=True)
         self.granted_tick = None  # lockstep on a link with faults: up to where the server has run; None: its links are sound
         self.arrivals = Arrivals()
+        self.intake = Intake(self)
         self._own_changes = 0
         self._replied_at = time.monotonic()
         self._refreshing = False
@@ -315,12 +316,12 @@ class Connection:
 
     def _serve(self):
         """Until the link falls or the client is closed."""
-        link, intake = self.link, Intake(self)
+        link = self.link
         for reply in link.take_early_replies():
             self._take_reply(reply)
         with selectors.DefaultSelector() as selector:
             selector.register(link.tcp, selectors.EVENT_READ, lambda: self._take_replies(link))
-            selector.register(link.udp, selectors.EVENT_READ, lambda: intake.take(link))
+            selector.register(link.udp, selectors.EVENT_READ, lambda: self.intake.take(link))
             selector.register(self._wake_out, selectors.EVENT_READ, lambda: None)
             next_upkeep = next_heartbeat = 0.0
             self._turned_at = awake_s()
