@@ -97,8 +97,8 @@ def test_delays_and_losses_in_free_run(server):
 
 
 @pytest.mark.parametrize("wish, names", [
-    (dict(up=dict(loss=2)), ["up.loss", "2", "from 0 to 1"]),
-    (dict(down=dict(delay_us=2_000_000)), ["down.delay_us", "1e+06"]),
+    (dict(up=dict(loss=2)), ["up.loss", "2", "expected 0 to 1"]),
+    (dict(down=dict(delay_us=2_000_000)), ["down.delay_us", "1000000"]),
     (dict(up=dict(loss=float("nan"))), ["up.loss", "nan"]),
     (dict(up=dict(delay_us=5), down=dict(loss=0.9, loss_burst=2)), ["down.loss", "at most 0.66"]),
 ])  # fmt: skip
