@@ -36,10 +36,13 @@ def loop(client, body, length_s):
             next_at = time.monotonic() + EVERY_S
         return {body: tactus.Wrench(force=(0.1, 0, 0))}
 
-    try:
-        client.control([body], callback, duration_s=length_s)
-    except tactus.LinkLost:
-        pass  # no state for a second: the sentence says why
+    while time.monotonic() < begin + length_s:
+        try:
+            return client.control([body], callback, duration_s=begin + length_s - time.monotonic())
+        except tactus.StoodStill:
+            client.arm()  # as whoever sits before it would
+        except tactus.LinkLost:
+            return  # no state for a second: the sentence says why
 
 
 def by_timer(client, body):
