@@ -30,6 +30,16 @@ struct Key {
   double scale = 1;  // file value times this is stored
 };
 
+// Ranges of the wire that keys share. Constants: clang 14 passes what a consteval function gives as an argument
+// wrongly.
+constexpr wire::Range kToleranceRange = wire::range_of("JointOptions.tolerance_ticks"),
+                      kFaultTicksRange = wire::range_of("JointOptions.fault_ticks"),
+                      kRampRange = wire::range_of("JointOptions.ramp_s"),
+                      kCutoffRange = wire::range_of("JointOptions.cutoff_hz"),
+                      kShadowRateRange = wire::range_of("SetShadow.rate_hz"),
+                      kWatchdogRange = wire::range_of("AttachTool.watchdog_s"),
+                      kReachRange = wire::range_of("AttachTool.reach_m");
+
 // A quantity that clients set, too: the range is the wire's.
 Key of_wire(const char* name, decltype(Key::target) target, const wire::Range& range) {
   return {name, target, range.low, range.high};
@@ -86,14 +96,13 @@ void add_limit_keys(std::vector<Key>& keys, Limits& l) {
 
 void add_joint_keys(std::vector<Key>& keys, net::NetOptions& n) {
   ChannelOptions& o = n.joint_channel;
-  keys.insert(keys.end(),
-              {
-                  {"joints.missed_command", &n.joint_missed},
-                  of_wire("joints.tolerance_ticks", &o.tolerance_ticks, wire::range_of("JointOptions.tolerance_ticks")),
-                  of_wire("joints.fault_ticks", &o.fault_ticks, wire::range_of("JointOptions.fault_ticks")),
-                  of_wire("joints.ramp_s", &o.ramp, wire::range_of("JointOptions.ramp_s")),
-                  of_wire("joints.cutoff_hz", &o.cutoff, wire::range_of("JointOptions.cutoff_hz")),
-              });
+  keys.insert(keys.end(), {
+                              {"joints.missed_command", &n.joint_missed},
+                              of_wire("joints.tolerance_ticks", &o.tolerance_ticks, kToleranceRange),
+                              of_wire("joints.fault_ticks", &o.fault_ticks, kFaultTicksRange),
+                              of_wire("joints.ramp_s", &o.ramp, kRampRange),
+                              of_wire("joints.cutoff_hz", &o.cutoff, kCutoffRange),
+                          });
 }
 
 std::vector<Key> keys_of(ServerConfig& c) {
@@ -133,7 +142,7 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"model.lnc.rate_hz", rate(ContactModelKind::lnc), 1, 10000},
       {"model.peg.rate_hz", rate(ContactModelKind::peg), 1, 10000},
       {"shadow.model", &n.shadow_model},
-      of_wire("shadow.rate_hz", &n.shadow_rate_hz, wire::range_of("SetShadow.rate_hz")),
+      of_wire("shadow.rate_hz", &n.shadow_rate_hz, kShadowRateRange),
       {"web.enabled", &n.web.enabled},
       {"web.port", &n.web.port, 0, 65535},
       {"web.directory", &n.web.directory},
@@ -147,9 +156,9 @@ std::vector<Key> keys_of(ServerConfig& c) {
       {"haptic.stiffness_max_n_per_m", &n.haptic.stiffness_max, 1, 1e6},
       {"haptic.force_max_n", &n.haptic.force_max, 0.01, 1000},
       {"haptic.torque_max_n_m", &n.haptic.torque_max, 0.001, 1000},
-      of_wire("haptic.watchdog_s", &n.haptic.watchdog_s, wire::range_of("AttachTool.watchdog_s")),
+      of_wire("haptic.watchdog_s", &n.haptic.watchdog_s, kWatchdogRange),
       {"haptic.ramp_s", &n.haptic.ramp_s, 0.005, 0.05},
-      of_wire("haptic.reach_m", &n.haptic.reach_m, wire::range_of("AttachTool.reach_m")),
+      of_wire("haptic.reach_m", &n.haptic.reach_m, kReachRange),
       {"haptic.spin_us", &n.haptic.spin_us, -1, 500},
       {"log.level", &c.log_level},
       {"log.status_line", &c.status_line},

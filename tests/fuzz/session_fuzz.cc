@@ -57,11 +57,12 @@ void localise(google::protobuf::Message& m, std::uint32_t epoch) {
   }
 }
 
+constexpr wire::Range kTicks = wire::range_of("Step.ticks");
+
 // As it goes to the server; false: not at all.
 bool prepare(v1::Request& request, std::uint64_t tick) {
   if (request.has_hello() || request.has_authenticate()) return false;
-  if (request.has_step() && request.step().ticks() > kStepMost &&
-      wire::range_of("Step.ticks").holds(request.step().ticks()))
+  if (request.has_step() && request.step().ticks() > kStepMost && kTicks.holds(request.step().ticks()))
     request.mutable_step()->set_ticks(kStepMost);
   if (request.has_grant() && request.grant().run_to_tick() < tick + 100'000)
     request.mutable_grant()->set_run_to_tick(std::min(request.grant().run_to_tick(), tick + kGrantAhead));
