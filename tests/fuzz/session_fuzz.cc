@@ -70,9 +70,9 @@ bool prepare(v1::Request& request, std::uint64_t tick) {
   return true;
 }
 
-class Session {
+class Speaker {
  public:
-  explicit Session(test::WholeServer& server) : peer_(server) {}
+  explicit Speaker(test::WholeServer& server) : peer_(server) {}
   // False: the server has cut us off, or the world has ended.
   bool send(fuzz::Sent& sent) {
     localise(*sent.message, peer_.epoch());
@@ -120,11 +120,11 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static auto* server = new test::WholeServer(kScene, test::free_ports());
-  static std::unique_ptr<Session> session;
+  static std::unique_ptr<Speaker> session;
   static int uses = 0;
   if (session == nullptr || ++uses % 100 == 0) {  // leases end
     session.reset();
-    session = std::make_unique<Session>(*server);
+    session = std::make_unique<Speaker>(*server);
   }
   fuzz::Talk talk = fuzz::read_talk({data, size});
   bool going = true;

@@ -37,17 +37,21 @@ TEST_CASE("client: a datagram that waits to be read has the time at which it cam
   std::error_code error;
   pair.receive(error);
   CHECK((error == asio::error::would_block || error == asio::error::try_again));
-  const std::int64_t before = tactus::client::now_ns();
-  pair.send(123);
-  const std::int64_t sent = tactus::client::now_ns();
-  std::this_thread::sleep_for(50ms);
-  const std::int64_t reading = tactus::client::now_ns();
-  const Arrival arrival = pair.receive(error);
-  CHECK_FALSE(error);
-  CHECK(arrival.size == 123);
-  CHECK(arrival.overflowed == 0);
-  CHECK(arrival.arrived_ns >= before - 1'000'000);              // the clocks are read one after the other
-  CHECK(reading - arrival.arrived_ns >= (reading - sent) / 2);  // by far nearer to the sending
+  bool is_stamped = false;  // the system begins to stamp some time after the first socket asks for it
+  for (int i = 0; i < 40 && !is_stamped; ++i) {
+    const std::int64_t before = tactus::client::now_ns();
+    pair.send(123);
+    const std::int64_t sent = tactus::client::now_ns();
+    std::this_thread::sleep_for(50ms);
+    const std::int64_t reading = tactus::client::now_ns();
+    const Arrival arrival = pair.receive(error);
+    CHECK_FALSE(error);
+    CHECK(arrival.size == 123);
+    CHECK(arrival.overflowed == 0);
+    CHECK(arrival.arrived_ns >= before - 1'000'000);                    // the clocks are read one after the other
+    is_stamped = reading - arrival.arrived_ns >= (reading - sent) / 2;  // by far nearer to the sending
+  }
+  CHECK(is_stamped);
 }
 
 TEST_CASE("client: datagrams that found the socket full are counted, not lost without a word") {
