@@ -81,11 +81,13 @@ def test_parameters_are_read_and_set_under_the_lease(make_server):
     seen = look(server, "--set", "paused=true", "--set", 'model="deepest"')
     assert seen["parameters"]["paused"] is True and seen["parameters"]["model"] == "deepest"
     assert any("PAUSED" in text for text in seen["channels"]["/log"]["texts"])
-    # Paused: the viewer's clock stands still, and time frames go on.
-    first = look(server, seconds=2)
-    assert first["times_in_order"] and first["times"] > 2
-    again = look(server, seconds=2)
-    assert again["last_time"] == first["last_time"] and again["parameters"]["paused"] is True
+    # Paused, by one who stays: the viewer's clock stands still, and time frames go on.
+    with server.connect(name="holder") as holder:
+        holder.pause()
+        first = look(server, seconds=2)
+        assert first["times_in_order"] and first["times"] > 2
+        again = look(server, seconds=2)
+        assert again["last_time"] == first["last_time"] and again["parameters"]["paused"] is True
 
 
 def test_meshes_are_assets(make_server):
