@@ -221,7 +221,7 @@ StepReport World::step() noexcept {
   finish(guarded_);
   report.bodies_frozen = guarded_.bodies_frozen, report.frozen_body = guarded_.frozen_body;
   report.speeds_bounded = guarded_.speeds_bounded, report.bounded_body = guarded_.bounded_body;
-  if (report.bodies_frozen > 0) forget_what_froze();
+  if (report.bodies_frozen > 0 || !forces_bearable()) forget_what_froze();
   measure(contacts_);
   std::fill(applied_.begin(), applied_.end(), SpatialForce{});
   return report;

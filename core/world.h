@@ -209,6 +209,7 @@ class World {
   void guard_robots(StepReport& report) noexcept;
   void guard(StepReport& report) noexcept;
   void bound_applied(StepReport& report) noexcept;
+  [[nodiscard]] bool forces_bearable() const noexcept;
   void forget_what_froze() noexcept;
   void finish(StepReport& report) noexcept;
   void drive_robots() noexcept;

@@ -80,16 +80,26 @@ void World::guard(StepReport& report) noexcept {
   }
 }
 
+bool World::forces_bearable() const noexcept {
+  return std::all_of(contact_forces_.begin(), contact_forces_.begin() + contacts_.point_count, bearable_force);
+}
+
 // Nothing that a frozen body left behind spoils the others later, or is published.
 void World::forget_what_froze() noexcept {
   forget_pairs(*model_, froze_.data(), state_.pairs);
-  for (std::uint32_t p = 0; p < contacts_.point_count; ++p) {
-    if (!contact_forces_[p].force.allFinite() || !contact_forces_[p].torque.allFinite()) contact_forces_[p] = {};
+  for (std::uint32_t i = 0; i < contacts_.manifold_count; ++i) {
+    const Manifold& m = contacts_.manifolds[i];
+    const bool froze = froze_[m.body_a] != 0 || froze_[m.body_b] != 0;
+    for (std::uint32_t p = m.first; p < m.first + m.count; ++p)
+      if (froze || !bearable_force(contact_forces_[p])) contact_forces_[p] = {};
   }
   const auto clear = [](SpatialForce& F) {
-    if (!F.force.allFinite() || !F.torque.allFinite()) F = SpatialForce{};
+    if (!bearable_force(F)) F = SpatialForce{};
   };
-  std::for_each(contact_wrenches_.begin(), contact_wrenches_.end(), clear);
+  for (BodyIndex b = 0; b < contact_wrenches_.size(); ++b) {
+    if (froze_[b] != 0) contact_wrenches_[b] = {};
+    clear(contact_wrenches_[b]);
+  }
   if (kinematics_.link_impulses) {
     for (BodyIndex b = 0; b < state_.body_count(); ++b) clear(kinematics_.link_impulses[b]);
   }

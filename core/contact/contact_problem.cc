@@ -10,6 +10,10 @@ namespace tactus {
 
 namespace {
 
+// A link's mobility along a normal, over its mean of each side alone, that is rounding: two links on one axis, an arm
+// that is stretched out. Forces would be without bound there, and move nothing.
+constexpr double kNoMobility = 1e-20;
+
 // K = C C^T, C lower triangular; zero where K has no part (planar worlds).
 Mat3 lower_root(const Mat3& K) noexcept {
   Mat3 C = Mat3::Zero();
@@ -35,6 +39,15 @@ std::uint32_t most_dofs(const Model& model) noexcept {
 
 std::size_t row_of(const ProblemBlock& block, const ProblemSide& side, std::uint32_t k) noexcept {
   return block.start + (side.dofs != nullptr ? side.dofs[k] : k);
+}
+
+double normal_mobility(const ProblemContact& contact) noexcept {
+  double sum = 0;
+  for (const ProblemSide& side : contact.side) {
+    for (std::uint32_t k = 0; side.block != kNone && k < side.size; ++k)
+      sum += side.Y[std::size_t{3} * k] * side.Y[std::size_t{3} * k];
+  }
+  return sum;
 }
 
 }  // namespace
@@ -158,12 +171,15 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
       tick.model.surface(tick.model.shapes[m.shape_a].material, tick.model.shapes[m.shape_b].material);
   double bias = 0;
   if (!rule.bias({-at.depth, before[0], free[0], surface.restitution, tick.h, tick.parameters, manifold}, bias)) return;
-  if (ka.robot != nullptr || kb.robot != nullptr) ++link_contacts_;
+  const bool linked = ka.robot != nullptr || kb.robot != nullptr;
+  if (linked) ++link_contacts_;
+  contact.rows = 3;
+  const double apart = linked ? find_mobility(contact) : 0;
   if (ka.robot != nullptr && contact.side[0].block != kNone && contact.side[0].block == contact.side[1].block) {
     merge_links(tick, contact);
   }
-  contact.rows = 3;
   contact.mobility = find_mobility(contact);
+  if (linked && normal_mobility(contact) <= kNoMobility * apart) return;  // joints do not change this distance
   contact.b = free;
   contact.b[0] += bias;
   contact.bias = bias;

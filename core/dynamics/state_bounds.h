@@ -14,6 +14,10 @@ inline constexpr double kMostSpeed = 1e4;  // of a mass centre, and of a joint t
 inline constexpr double kMostTurn = 1e4;   // of a body, and of a joint that turns [rad/s]
 // One day at the greatest speed; a number of this size still resolves a micrometre.
 inline constexpr double kMostPlace = 1e9;  // of a mass centre from W's origin, and of a joint [m or rad]
+// What stands still may be given this far off: the links of a robot that stand on it are then within kMostPlace.
+inline constexpr double kMostFixedPlace = 0.5 * kMostPlace;  // [m]
+// A force beyond, or one at a body that was frozen in this step, moved nothing: it is none.
+inline constexpr double kMostForce = 1e30;  // [N or N m]
 // Ticks are counted exactly in numbers of double precision up to here.
 inline constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 53;
 
@@ -26,6 +30,9 @@ bool bound_speeds(BodyIndex b, State& state) noexcept;
 bool bound_speeds(const Model& model, const Robot& robot, State& state) noexcept;
 // The same for what a force would add in a time h.
 bool bound_force(double inv_mass, const Mat3& inv_I_W, double h, SpatialForce& F) noexcept;
+
+// Whether a contact may have given it: finite, and no component beyond kMostForce.
+bool bearable_force(const SpatialForce& F) noexcept;
 
 // Pairs of these bodies (1 of each) begin anew, and so does whatever holds a number that is not finite.
 void forget_pairs(const Model& model, const std::uint8_t* of, PairMemory& pairs) noexcept;

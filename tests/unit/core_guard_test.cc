@@ -101,6 +101,19 @@ TEST_CASE("core_guard: forces whose sum is no number, and a speed that is none, 
   }
 }
 
+TEST_CASE("core_guard: contacts of a step that froze a body carry nothing: it moved nothing") {
+  for (const test::Stepping& stepping : test::kAllSteppings) {
+    CAPTURE(stepping.name());
+    World world = two_boxes(stepping);
+    const double x = kMostPlace - 0.4;  // there the first runs into the second and takes it out of bounds
+    world.set_body(1, test::at(x, 0, 1), {Vec3::Zero(), Vec3(5e3, 0, 0)});
+    world.set_body(2, test::at(x + 2 * kBox - 1e-3, 0, 1), {});
+    REQUIRE(world.step().bodies_frozen > 0);
+    REQUIRE(world.contacts().point_count > 0);
+    for (std::uint32_t p = 0; p < world.contacts().point_count; ++p) CHECK(world.contact_force(p).isZero(0));
+  }
+}
+
 TEST_CASE("core_guard: what goes too far off stands there, and a body between the slow steps too") {
   World world = two_boxes({ContactModelKind::penalty});
   world.set_body(1, test::at(0, 0, 0.9999999 * kMostPlace), {Vec3::Zero(), Vec3(0, 0, kMostSpeed)});
@@ -120,6 +133,8 @@ TEST_CASE("core_guard: a state from outside is refused by what is wrong with it"
   CHECK(refusal(world, [](State& s) { s.v[9] = -1e30; }).find("faster") != std::string::npos);
   CHECK(refusal(world, [](State& s) { s.q[7] = 1.1e9; }).find("place") != std::string::npos);
   CHECK_FALSE(refusal(world, [](State& s) { s.q[10] = 2; }).empty());
+  CHECK(refusal(world, [](State& s) { s.q[0] = 4.9e8; }).empty());
+  CHECK(refusal(world, [](State& s) { s.q[0] = -5.1e8; }).find("stands still") != std::string::npos);  // the floor
   CHECK_FALSE(refusal(world, [](State& s) { s.v[6] = std::nan(""); }).empty());
   CHECK(refusal(world, [](State& s) { s.frozen[1] = 2; }).find("frozen") != std::string::npos);
   CHECK(refusal(world, [](State& s) { s.tick = ~std::uint64_t{0}; }).find("tick") != std::string::npos);

@@ -55,6 +55,27 @@ double joint_v(const World& world, int i = 0) {
 
 }  // namespace
 
+TEST_CASE("links that turn about one axis and overlap along it push each other with nothing: no joint changes that") {
+  for (const ContactModelKind kind : {ContactModelKind::lcp, ContactModelKind::st, ContactModelKind::ap}) {
+    CAPTURE(to_string(kind));
+    Scene scene;
+    scene.model->contact_model = kind;
+    test::add_robot(*scene.model, "tower");
+    const BodyIndex lower = add_solid(scene, make_box(Vec3(0.1, 0.1, 0.05)), 1);
+    test::add_joint(*scene.model, JointKind::revolute, kNone, lower);
+    const BodyIndex upper = add_solid(scene, make_box(Vec3(0.03, 0.07, 0.05)), 1, test::at(0.002, 0.001, 0));
+    test::add_joint(*scene.model, JointKind::revolute, lower, upper, {Quat::Identity(), Vec3(0, 0, 0.099)});
+    scene.model->joint_v0 = {0.3, 2.0};
+    World world = scene.world();
+    for (int i = 0; i < 200; ++i) {
+      world.step();
+      REQUIRE(world.contacts().point_count > 0);
+      for (std::uint32_t p = 0; p < world.contacts().point_count; ++p) REQUIRE(world.contact_force(p).norm() == 0);
+    }
+    CHECK(joint_v(world, 0) + joint_v(world, 1) == doctest::Approx(2.3).epsilon(0.01));
+  }
+}
+
 TEST_CASE("robot of one floating link: falls, strikes, slides and rests like the free body it is") {
   for (const Law law : kLaws) {
     CAPTURE(static_cast<int>(law));

@@ -381,6 +381,7 @@ Report Client::run(const Loop& loop) {
     return end(Report::End::silent, std::string("no subscription: ") + error.what());
   }
   Command command;
+  bool pushes = false;  // the first call may take its time: nothing acts yet
   std::int64_t heard_ns = now_ns();
   while (true) {
     const Impl::Turn turn = d.take_turn(seen, was_armed, heard_ns);
@@ -395,10 +396,11 @@ Report Client::run(const Loop& loop) {
     ++report.cycles;
     const std::int64_t still_ns = awake_ns() - called_ns;
     const bool lockstep = (turn.state->status_bits & v1::STATUS_LOCKSTEP) != 0;
-    if (was_armed && !lockstep && !command.empty() && still_ns > kStandstillNs) {
+    if (pushes && was_armed && !lockstep && still_ns > kStandstillNs) {
       d.drop_authority(stood_still_text(still_ns));  // in the callback, for example at a breakpoint
       return end(Report::End::disarmed, stood_still_text(still_ns));
     }
+    pushes = pushes || !command.empty();
     if (!command.empty() && !send(command)) ++report.send_failures;
     if (!go_on) return end(Report::End::finished, "the loop's callback ended it");
   }

@@ -16,6 +16,7 @@
 #include "clients/cpp/src/realtime.h"
 #include "clients/cpp/src/session.h"
 #include "clients/cpp/src/shadow_assembler.h"
+#include "proto/wire.h"
 #include "tactus/client.h"
 
 namespace tactus::client {
@@ -145,8 +146,8 @@ struct Client::Impl {
   std::thread thread;  // last: starts when all above is there
 };
 
-// A program that stood still for so long does not go on commanding by itself. As long as a stream may be silent.
-inline constexpr std::int64_t kStandstillNs = 1'000'000'000;
+// A program that stood still longer than any command lives does not go on commanding by itself.
+inline constexpr std::int64_t kStandstillNs = std::int64_t{1000} * wire::kDeadlineCapUs;
 // A monotonic clock that goes on while the machine sleeps.
 std::int64_t awake_ns() noexcept;
 std::string stood_still_text(std::int64_t ns);

@@ -1,4 +1,5 @@
 """The part of a client that lives in its receive thread: replies, streams, reconnecting, renewing, heartbeats."""
+import math
 import os
 import selectors
 import socket
@@ -33,7 +34,8 @@ UPKEEP_S = 0.2
 BACKOFF_FIRST_S, BACKOFF_LAST_S = 0.05, 1.0
 EVENTS_KEPT = 1024
 PROBE_S = 5.0  # without a reply: a request, so that the server hears of us where datagrams do not arrive
-STANDSTILL_S = 1.0  # a program that stood still for so long does not go on commanding by itself
+STANDSTILL_S = wire.DEADLINE_CAP_S  # a program that stood still longer than any command lives does not go on commanding by itself
+TURN_S = 0.05  # the receive thread looks at the clock so often while this program commands
 
 
 def awake_s() -> float:
@@ -335,7 +337,9 @@ class Connection:
                 if now >= next_heartbeat:
                     next_heartbeat = now + HEARTBEAT_S
                     self._beat(link)
-                for key, _ in selector.select(max(0.0, min(next_upkeep, next_heartbeat) - now)):
+                commanding = awake_s() - self._commanded_at < 2 * STANDSTILL_S
+                next_turn = min(next_upkeep, next_heartbeat, now + TURN_S if commanding else math.inf)
+                for key, _ in selector.select(max(0.0, next_turn - now)):
                     key.data()
 
     def _beat(self, link):

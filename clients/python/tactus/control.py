@@ -84,7 +84,8 @@ class ControlLoop:
             wrenches = self._call(state)
             if wrenches is STOP:
                 return
-            self._require_awake(called_at, STANDSTILL_S, state.status & Status.LOCKSTEP)
+            if self._commands > 0:  # the first call may take its time: nothing acts yet
+                self._require_awake(called_at, STANDSTILL_S, state.status & Status.LOCKSTEP)
             try:
                 self._send(wrenches, state)
             except (NotArmed, NotLeased):
