@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/collide/mesh_places.h"
-#include "core/collide/thickness.h"
+#include "core/collide/places/mesh_places.h"
+#include "core/collide/time/thickness.h"
 
 namespace tactus {
 

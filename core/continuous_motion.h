@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/collide/swept_mesh.h"
+#include "core/collide/time/swept_mesh.h"
 #include "core/dynamics/kinematics.h"
 
 namespace tactus {

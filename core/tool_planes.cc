@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "core/collide/collide_ahead.h"
+#include "core/collide/time/collide_ahead.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {

@@ -6,18 +6,18 @@
 #include <limits>
 
 #include "core/collide/broad_phase.h"
-#include "core/collide/collide_ahead.h"
-#include "core/collide/collide_mesh.h"
-#include "core/collide/collide_mesh_smooth.h"
-#include "core/collide/collide_places.h"
-#include "core/collide/passes_by.h"
+#include "core/collide/mesh/collide_mesh.h"
+#include "core/collide/places/collide_mesh_smooth.h"
+#include "core/collide/places/collide_places.h"
+#include "core/collide/time/collide_ahead.h"
+#include "core/collide/time/passes_by.h"
 #include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
 #include "core/continuous_motion.h"
 #include "core/dynamics/integrator.h"
 #include "core/dynamics/robot_sweep.h"
-#include "core/shape/smooth_surface.h"
-#include "core/shape/triangle_mesh.h"
+#include "core/shape/mesh/triangle_mesh.h"
+#include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus {
 

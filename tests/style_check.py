@@ -19,6 +19,12 @@ CODE = (".cc", ".h", ".py", ".js", ".ts")
 
 # An include may only go to a room of the same or a lower rank.
 CORE_RANK = {"math": 0, "shape": 1, "collide": 2, "dynamics": 3, "contact": 4, "actuation": 5, "world": 6, "scene": 7}
+# The same between the parts of a room; "" are the room's own files, whose sources (tables, factories) may name every part.
+SUB_RANK = {
+    "shape": {"": 0, "mesh": 1, "smooth": 2},
+    "collide": {"": 0, "convex": 1, "smooth": 2, "mesh": 3, "places": 4, "time": 5, "feature": 6},
+    "contact": {"": 0, "impact": 1, "solve": 2, "penalty": 3, "step": 4, "feature": 5, "exact": 6, "lcp": 7},
+}
 CORE_FOUNDATION = {"check", "arena", "limits"}  # core/*.h that every room may use
 
 DENIED_IN_CORE = [  # (pattern, what to say); not in core/scene
@@ -35,7 +41,7 @@ DENIED_IN_REALTIME = [
 # Exceptions to the deny-lists, each with its reason.
 ALLOWED = {
     ("core/check.h", "throw"): "TACTUS_REQUIRE, used by scene/ and programs only",
-    ("core/shape/triangle_mesh.h", "std::shared_ptr"): "instances share a mesh's tree and field; the tick only reads through plain pointers",
+    ("core/shape/mesh/triangle_mesh.h", "std::shared_ptr"): "instances share a mesh's tree and field; the tick only reads through plain pointers",
     ("core/world.h", "std::shared_ptr"): "Worlds of one scene share its constant Model: solvers beside the tick step copies of the state",
     ("core/world.cc", "std::shared_ptr"): "the same",
     ("core/dynamics/model.h", "std::shared_ptr"): "the Model owns the meshes that its shapes share; the tick only reads through plain pointers",
@@ -131,6 +137,24 @@ def check_sizes(path, text, add):
             add(first, f"function of {last - first + 1} lines, expected at most {FUNCTION_LINES}")
 
 
+def core_part(path):
+    """(room, part of it) of core/ROOM/PART/FILE, part "" for core/ROOM/FILE; None elsewhere."""
+    parts = path.split("/")
+    if parts[0] != "core" or len(parts) not in (3, 4) or parts[1] not in SUB_RANK:
+        return None
+    return parts[1], parts[2] if len(parts) == 4 else ""
+
+
+def check_parts(path, target, number, add):
+    """Between the parts of one room of core."""
+    here, there = core_part(path), core_part(target)
+    if here is None or there is None or here[0] != there[0] or (here[1] == "" and path.endswith(".cc")):
+        return
+    ranks = SUB_RANK[here[0]]
+    if ranks.get(there[1], 99) > ranks.get(here[1], -1):
+        add(number, f"{here[0]}/{here[1]} includes {target}: arrows go " + " < ".join(f"{here[0]}/{part}" for part in ranks))
+
+
 def check_includes(path, text, add):
     parts = path.split("/")
     for number, line in enumerate(text.split("\n"), 1):
@@ -145,6 +169,7 @@ def check_includes(path, text, add):
                 add(number, f"core includes {target}, expected core only")
             elif there is not None and CORE_RANK.get(there, 99) > CORE_RANK.get(here, -1):
                 add(number, f"{here or 'the foundation'} includes {target}: arrows go " + " < ".join(CORE_RANK))
+            check_parts(path, target, number, add)
         elif parts[0] == "server" and to in ("clients", "tests"):
             add(number, f"server includes {target}, expected core and proto only")
         elif parts[0] == "clients" and to in ("core", "server", "tests"):
@@ -173,14 +198,14 @@ def check_place(path, add):
     parts = path.split("/")
     if parts[0] not in TOP_LEVEL and not parts[0].startswith("."):
         add(1, f"{parts[0]} at the top level, expected one of {' '.join(sorted(TOP_LEVEL))}")
-    if parts[0] in ("core", "server") and len(parts) > 3:
+    if parts[0] in ("core", "server") and len(parts) > 3 and not (len(parts) == 4 and (core_part(path) or ("", ""))[1] in SUB_RANK.get(parts[1], ())):
         add(1, f"a third level in {parts[0]}, expected {parts[0]}/ROOM/FILE")
     if parts[0] in ("core", "server") and len(parts) == 3 and parts[1] in ("utils", "common", "base", "managers"):
         add(1, f"a room called {parts[1]}, expected one whose sentence says what belongs there")
     stem, extension = os.path.splitext(parts[-1])
     if extension in (".cc", ".h", ".py") and not SNAKE.match(stem):
         add(1, f"file name {parts[-1]}, expected snake_case")
-    if parts[0] == "tests" and len(parts) == 3 and parts[1] in ("unit", "property", "paper") and extension == ".cc" \
+    if parts[0] == "tests" and len(parts) == (4 if parts[1] == "unit" else 3) and parts[1] in ("unit", "property", "paper") and extension == ".cc" \
             and not stem.endswith("_test") and not re.match(r"^issue_\d{3}_", stem):
         add(1, "test file, expected a name ending in _test.cc or starting with issue_NNN_")
     if parts[0] == "tests" and len(parts) == 3 and parts[1] == "live" and extension == ".py" and re.search(r"_tests?$", stem):
@@ -262,8 +287,13 @@ SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
     "server/net/client_user.cc": ("#include \"clients/cpp/a.h\"\n", "server includes"),
     "clients/cpp/cheater.cc": ("#include \"core/world.h\"\n", "clients include"),
     "clients/python/long.py": ("def f():\n" + "    a = 1\n" * 70, "function of 71 lines"),
-    "tests/unit/nameless.cc": ("int a;\n", "_test.cc"),
-    "tests/unit/issue_041_box_sinks.cc": ("int a;\n", None),
+    "core/collide/mesh/down.cc": ("#include \"core/collide/convex/a.h\"\n#include \"core/collide/narrow_phase.h\"\n", None),
+    "core/collide/convex/up.cc": ("#include \"core/collide/mesh/a.h\"\n", "arrows go"),
+    "core/collide/table.cc": ("#include \"core/collide/mesh/a.h\"\n", None),
+    "core/collide/table.h": ("// T.\n#pragma once\n#include \"core/collide/mesh/a.h\"\n", "arrows go"),
+    "core/collide/attic/er.cc": ("int a;\n", "third level"),
+    "tests/unit/collide/nameless.cc": ("int a;\n", "_test.cc"),
+    "tests/unit/collide/issue_041_box_sinks.cc": ("int a;\n", None),
     "tests/live/round_trip_test.py": ("a = 1\n", "starting with test_"),
     "tools/x.txt": ("a\n", "top level"),
     "config/here.toml": ("path = \"/" + "work/x\"\n", "path of one machine"),

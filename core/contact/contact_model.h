@@ -8,7 +8,7 @@
 
 #include "core/arena.h"
 #include "core/collide/contact_set.h"
-#include "core/collide/feature_pairs.h"
+#include "core/collide/feature/feature_pairs.h"
 #include "core/collide/narrow_phase.h"
 #include "core/dynamics/joint_drive.h"
 #include "core/dynamics/kinematics.h"
@@ -131,8 +131,8 @@ class ContactModel {
     (void)model, (void)parameters;
     return false;
   }
-  // Not null: pairs of polyhedra are shown as all their features that could touch (collide/feature_pairs.h), one
-  // manifold of one point for each, found by these rules.
+  // Not null: pairs of polyhedra are shown as all their features that could touch (collide/feature/feature_pairs.h),
+  // one manifold of one point for each, found by these rules.
   [[nodiscard]] virtual FeaturePairs* features() noexcept { return nullptr; }
   [[nodiscard]] virtual FeatureRules feature_rules(const Parameters& parameters) const noexcept {
     (void)parameters;

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "core/collide/gauss_map.h"
+#include "core/collide/convex/gauss_map.h"
 #include "core/dynamics/free_rotation.h"
 #include "core/dynamics/robot.h"
 #include "core/dynamics/robot_drive.h"
 #include "core/dynamics/robot_sensor.h"
 #include "core/shape/convex_hull.h"
 #include "core/shape/mass_properties.h"
+#include "core/shape/mesh/triangle_mesh.h"
 #include "core/shape/shape.h"
-#include "core/shape/triangle_mesh.h"
 
 namespace tactus {
 
@@ -129,7 +129,7 @@ enum class PegForm : std::uint8_t {
   printed,    // the paper's: I-constraints of each vertex, X-constraints across
   unilateral  // every contact for itself: Stewart and Trinkle with these contacts, traps included; for comparison
 };
-// Model `lcp` (contact/lcp_model.h).
+// Model `lcp` (contact/lcp/lcp_model.h).
 enum class LcpFriction : std::uint8_t {
   coulomb,   // bounds follow the normal forces
   lotstedt,  // bounds are those of the last step's normal forces: convex, always consistent
@@ -143,7 +143,7 @@ enum class ForceMethod : std::uint8_t {
 enum class OverlapDrift : std::uint8_t { penalty, off };  // what becomes of overlap
 enum class LcpStepper : std::uint8_t {
   fixed,  // one evaluation of forces a step, contacts to first order
-  exact   // contact/exact_stepper.h: from one discontinuity to the next; scenes with robots: as fixed
+  exact   // contact/exact/exact_stepper.h: from one discontinuity to the next; scenes with robots: as fixed
 };
 
 // Set at run time too (World::set_parameter).

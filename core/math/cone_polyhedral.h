@@ -1,5 +1,5 @@
 // The polyhedral friction problem as Stewart and Trinkle's (1996) linear complementarity problem: the reference for
-// what the time steppers solve (contact/contact_newton.h).
+// what the time steppers solve (contact/solve/contact_newton.h).
 #pragma once
 
 #include <vector>

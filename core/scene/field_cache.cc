@@ -17,7 +17,7 @@
 
 #include "core/check.h"
 #include "core/scene/random.h"
-#include "core/shape/triangle_tree.h"
+#include "core/shape/mesh/triangle_tree.h"
 
 namespace tactus {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shape/distance_field.h"
+#include "core/shape/mesh/distance_field.h"
 
 namespace tactus {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/shape/mesh_repair.h"
+#include "core/shape/mesh/mesh_repair.h"
 
 namespace tactus {
 

@@ -6,9 +6,9 @@
 
 #include "core/check.h"
 #include "core/scene/strict_table.h"
-#include "core/shape/mesh_build.h"
-#include "core/shape/mesh_features.h"
-#include "core/shape/mesh_subdivide.h"
+#include "core/shape/mesh/mesh_build.h"
+#include "core/shape/mesh/mesh_features.h"
+#include "core/shape/mesh/mesh_subdivide.h"
 
 namespace tactus {
 namespace {

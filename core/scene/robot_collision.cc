@@ -1,9 +1,9 @@
 // Which bodies of one robot never collide with each other.
 #include <algorithm>
 
-#include "core/collide/collide_mesh.h"
-#include "core/collide/collide_mesh_smooth.h"
+#include "core/collide/mesh/collide_mesh.h"
 #include "core/collide/narrow_phase.h"
+#include "core/collide/places/collide_mesh_smooth.h"
 #include "core/scene/robot_spec.h"
 
 namespace tactus {

@@ -14,7 +14,7 @@
 #include "core/scene/random.h"
 #include "core/scene/scene.h"
 #include "core/scene/strict_table.h"
-#include "core/shape/smooth_surface.h"
+#include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus {
 

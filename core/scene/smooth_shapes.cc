@@ -1,13 +1,13 @@
 // [[body.shape]] of a smooth kind: its parameters, checked.
-#include "core/shape/smooth_shapes.h"
+#include "core/shape/smooth/smooth_shapes.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "core/collide/mesh_places.h"
+#include "core/collide/places/mesh_places.h"
 #include "core/scene/scene_builder.h"
-#include "core/shape/mesh_check.h"
+#include "core/shape/mesh/mesh_check.h"
 
 namespace tactus {
 namespace {

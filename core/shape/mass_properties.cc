@@ -6,8 +6,8 @@
 
 #include "core/check.h"
 #include "core/shape/convex_hull.h"
-#include "core/shape/smooth_surface.h"
-#include "core/shape/triangle_mesh.h"
+#include "core/shape/mesh/triangle_mesh.h"
+#include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus {
 

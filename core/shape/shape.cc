@@ -4,9 +4,9 @@
 
 #include "core/check.h"
 #include "core/shape/convex_hull.h"
-#include "core/shape/smooth_surface.h"
-#include "core/shape/triangle_mesh.h"
-#include "core/shape/triangle_tree.h"
+#include "core/shape/mesh/triangle_mesh.h"
+#include "core/shape/mesh/triangle_tree.h"
+#include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus {
 

@@ -18,8 +18,8 @@ inline constexpr int kShapeKinds = 8;
 const char* to_string(ShapeKind kind) noexcept;
 
 struct ConvexHull;    // core/shape/convex_hull.h
-struct TriangleMesh;  // core/shape/triangle_mesh.h
-class SmoothSurface;  // core/shape/smooth_surface.h
+struct TriangleMesh;  // core/shape/mesh/triangle_mesh.h
+class SmoothSurface;  // core/shape/smooth/smooth_surface.h
 
 struct Shape {
   ShapeKind kind = ShapeKind::sphere;

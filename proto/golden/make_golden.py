@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden packets: one JSON file each, with the bytes on the wire (hex) and what they mean (proto3 JSON: 64-bit integers as
 text, field names as in the .proto files). Every client decodes them in its tests: Python in clients/python/tests/test_golden.py, C++ in
-tests/unit/golden_packets_test.cc.
+tests/unit/proto/golden_packets_test.cc.
 
 Framing and keys are written out here from proto/README.md and RFC 5869, not taken from a client. Run it only when the wire changes:
 a changed golden packet is a changed wire, and has a line in proto/README.md's table of versions.

@@ -1,7 +1,7 @@
 // What each control request does. Replies at once, or when the tick has done it.
 #pragma once
 
-#include "core/shape/smooth_tessellate.h"
+#include "core/shape/smooth/smooth_tessellate.h"
 #include "server/net/conversation.h"
 
 namespace tactus::net {

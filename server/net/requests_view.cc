@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "core/shape/convex_hull.h"
-#include "core/shape/smooth_tessellate.h"
-#include "core/shape/triangle_mesh.h"
+#include "core/shape/mesh/triangle_mesh.h"
+#include "core/shape/smooth/smooth_tessellate.h"
 #include "proto/ranges.h"
 #include "server/net/realtime_port.h"
 #include "server/net/requests.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/shape/smooth_surface.h"
+#include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus::net {
 namespace {

@@ -1,6 +1,6 @@
 // StatePacket (proto/realtime.proto) written straight from a state slot: exactly the bytes that libprotobuf would
-// write, without its message object (tests/unit/server_encoder_test.cc compares them). Splits one tick into packets of
-// at most one datagram.
+// write, without its message object (tests/unit/net/server_encoder_test.cc compares them). Splits one tick into packets
+// of at most one datagram.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "core/collide/extremal_points.h"
+#include "core/collide/smooth/extremal_points.h"
 #include "core/shape/convex_hull.h"
-#include "core/shape/smooth_shapes.h"
+#include "core/shape/smooth/smooth_shapes.h"
 #include "tests/bench/machine_line.h"
 #include "tests/support/random.h"
 #include "tests/support/smooth_surfaces.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/collide/broad_phase.h"
-#include "core/collide/collide_mesh.h"
+#include "core/collide/mesh/collide_mesh.h"
 #include "core/dynamics/kinematics.h"
 #include "tests/bench/engine.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/collide/collide_mesh.h"
+#include "core/collide/mesh/collide_mesh.h"
 #include "tests/bench/usage.h"
 #include "tests/support/meshes.h"
 #include "tests/support/scenes.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/contact/penalty_force.h"
+#include "core/contact/penalty/penalty_force.h"
 #include "tests/paper/methods.h"
 #include "tests/paper/paper_output.h"
 #include "tests/support/scenes.h"

@@ -1,6 +1,6 @@
 // Baraff 1990, section 8: what the core does (eq. 21 and the jets of both ends) beside eq. 21 alone, eq. 19 (Newton),
 // regula falsi and bisection, all to 1e-10 s: evaluations beyond the step's two ends.
-#include "core/collide/collision_time.h"
+#include "core/collide/time/collision_time.h"
 
 #include <doctest/doctest.h>
 
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/collide/extremal_points.h"
-#include "core/collide/feature_jet.h"
-#include "core/shape/smooth_shapes.h"
+#include "core/collide/feature/feature_jet.h"
+#include "core/collide/smooth/extremal_points.h"
+#include "core/shape/smooth/smooth_shapes.h"
 #include "tests/paper/paper_output.h"
 #include "tests/support/motions.h"
 #include "tests/support/smooth_surfaces.h"

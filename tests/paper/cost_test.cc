@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/collide/collide_mesh.h"
+#include "core/collide/mesh/collide_mesh.h"
 #include "core/contact/bottom_points.h"
 #include "tests/paper/paper_output.h"
 #include "tests/support/meshes.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/scene/scene.h"
-#include "core/shape/smooth_shapes.h"
+#include "core/shape/smooth/smooth_shapes.h"
 #include "core/world.h"
 #include "tests/paper/paper_output.h"
 

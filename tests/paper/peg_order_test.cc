@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/contact/feature_solver.h"
+#include "core/contact/feature/feature_solver.h"
 #include "tests/paper/paper_output.h"
 #include "tests/paper/peg_scenes.h"
 

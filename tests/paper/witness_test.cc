@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/collide/narrow_witness.h"
+#include "core/collide/convex/narrow_witness.h"
 #include "tests/paper/paper_output.h"
 #include "tests/support/motions.h"
 

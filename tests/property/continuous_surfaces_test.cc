@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/collide/extremal_points.h"
 #include "core/collide/narrow_phase.h"
-#include "core/collide/separation.h"
-#include "core/collide/swept_mesh.h"
-#include "core/collide/thickness.h"
+#include "core/collide/smooth/extremal_points.h"
+#include "core/collide/time/separation.h"
+#include "core/collide/time/swept_mesh.h"
+#include "core/collide/time/thickness.h"
 #include "tests/support/alloc_guard.h"
 #include "tests/support/meshes.h"
 #include "tests/support/models.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/collide/swept_pair.h"
+#include "core/collide/time/swept_pair.h"
 #include "tests/support/models.h"
 #include "tests/support/motions.h"
 #include "tests/support/scenes.h"

@@ -1,11 +1,11 @@
 // What no impact may do, over ten thousand random ones for each law of restitution; and worlds whose impacts are
 // simultaneous.
-#include "core/contact/impact.h"
+#include "core/contact/impact/impact.h"
 
 #include <algorithm>
 #include <string>
 
-#include "core/contact/impact_slip.h"
+#include "core/contact/impact/impact_slip.h"
 #include "tests/support/alloc_guard.h"
 #include "tests/support/scenes.h"
 #include "tests/support/tolerance.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/shape/smooth_shapes.h"
+#include "core/shape/smooth/smooth_shapes.h"
 #include "core/world.h"
 #include "tests/support/fixed_shape.h"
 #include "tests/support/random.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shape/smooth_surface.h"
+#include "core/shape/smooth/smooth_surface.h"
 #include "tests/support/models.h"
 
 namespace tactus::test {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/check.h"
-#include "core/shape/distance_field.h"
-#include "core/shape/mesh_features.h"
-#include "core/shape/triangle_tree.h"
+#include "core/shape/mesh/distance_field.h"
+#include "core/shape/mesh/mesh_features.h"
+#include "core/shape/mesh/triangle_tree.h"
 
 namespace tactus::test {
 

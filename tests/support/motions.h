@@ -1,7 +1,7 @@
 // Rigid motions with a closed form, for tests of rates and of collision times.
 #pragma once
 
-#include "core/collide/extremal_points.h"
+#include "core/collide/smooth/extremal_points.h"
 #include "tests/support/random.h"
 
 namespace tactus::test {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/collide/extremal_points.h"
+#include "core/collide/smooth/extremal_points.h"
 #include "core/shape/shape.h"
-#include "core/shape/smooth_surface.h"
+#include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus::test {
 

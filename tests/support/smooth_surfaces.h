@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "core/shape/smooth_shapes.h"
+#include "core/shape/smooth/smooth_shapes.h"
 #include "tests/support/random.h"
 
 namespace tactus::test {
