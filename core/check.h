@@ -1,4 +1,4 @@
-// The three kinds of check (STYLE: outside data / our own mistake / expensive).
+// The three kinds of check: outside data, our own mistake, and what is too dear for a release.
 //   TACTUS_REQUIRE  outside data, at load time only, in scene/ and in programs: throws InputError.
 //   TACTUS_ASSERT   our own mistake; always on. Calls the handler (the server publishes a fault and zero force), then
 //   aborts. TACTUS_DCHECK   costs more than O(1); debug and sanitizer builds only.

@@ -206,7 +206,7 @@ bool World::parse_parameter(std::string_view key, std::string_view value, Parame
   const Setting* setting = find_setting(key);
   Parameters next = out;
   bool ok = setting != nullptr && setting->parse(value, *setting, next);
-  // The stability bound of the explicit automatic law (papers/NOTES).
+  // Up to here the explicit automatic law is stable, whatever touches and whatever the masses (fixed contacts).
   ok = ok && next.gains.explicit_alpha + 2 * next.gains.explicit_beta < 4;
   // Simultaneous impacts know Newton's law only.
   ok = ok && (next.impacts == Impacts::sequential || next.restitution_law == RestitutionLaw::newton);

@@ -72,7 +72,7 @@ struct ShapeInstance {
 // Gains of the penalty force, given per material or per scene.
 enum class GainLaw : std::uint8_t {
   automatic,  // implicit: kp = alpha/(h^2 L), kv = beta/(h L), L = 1/m_a + 1/m_b, solved for the end of a substep
-  automatic_explicit,  // papers/NOTES: the same form, evaluated at its start; L bounds all modes from above
+  automatic_explicit,  // the same form, evaluated at the start of a substep; L bounds all modes from above
   paper,               // Drumwright III-C: 100, 50, 2 times (m1 + m2), lambda 0.9
   explicit_gains       // kp, kv, ki as given
 };

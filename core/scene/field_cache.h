@@ -1,5 +1,4 @@
-// Distance fields, built once and kept on disk. core/shape builds a cell; this file owns threads, files and progress
-// (DESIGN 5.14).
+// Distance fields, built once and kept on disk. core/shape builds a cell; this file owns threads, files and progress.
 #pragma once
 
 #include <cstddef>

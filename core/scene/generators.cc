@@ -160,7 +160,7 @@ void tilted_box(StrictTable& table, SceneBuilder& builder, SceneRandom random) {
   builder.add_body(body, table);
 }
 
-// BENCH: four walls 0.68 m apart for up to 30 bodies, 1.02 up to 100, 2.04 up to 300, 3.4 m above.
+// The pile of the benchmarks: four walls 0.68 m apart for up to 30 bodies, 1.02 up to 100, 2.04 up to 300, 3.4 m above.
 double wall_distance(std::int64_t count) {
   if (count <= 30) return 0.68;
   if (count <= 100) return 1.02;

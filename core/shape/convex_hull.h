@@ -1,5 +1,5 @@
 // Convex polyhedra with coplanar faces merged: the triangulated quads of real meshes become quads again, because every
-// extra coplanar face doubles contacts (papers/NOTES, PEG 14).
+// extra coplanar face doubles the contacts (Williams, Lu & Trinkle 2014 leave it out).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Drumwright IV-A and IV-B (Figures 7-12): a 10 kg unit cube that starts inside a plane, and one that is pushed. The
-// paper leaves the plane's share of m1 + m2 and the division by r open; the numbers of both readings are in
-// papers/NOTES.
+// paper leaves the plane's share of m1 + m2 and the division by r open. No single reading gives all of its numbers, so
+// both are measured: README.md in this folder.
 #include <string>
 
 #include "tests/paper/methods.h"
@@ -52,8 +52,8 @@ TEST_CASE("Figures 8 and 9: many points leave less than a hundredth of the deepe
   test::table_row("a2_energy", "IV-A: kinetic energy after 2.5 s, multi-point / deepest [J]", "read off Fig. 8",
                   number(multi) + " / " + number(deepest), number(auto_energy));
   CHECK(multi < deepest / 100);
-  CHECK_WITHIN(multi_depth / 1.6e-2 - 1, 0.25);    // papers/NOTES: 1.6e-2
-  CHECK_WITHIN(deepest_depth / 1.4e-2 - 1, 0.25);  // 1.4e-2
+  CHECK_WITHIN(multi_depth / 1.6e-2 - 1, 0.25);    // what these gains gave first
+  CHECK_WITHIN(deepest_depth / 1.4e-2 - 1, 0.25);  // the same
   CHECK(auto_energy < multi);
   CHECK(auto_depth < multi_depth / 20);  // its overlap decays in 20 ms; the start is the same
 }
@@ -78,7 +78,8 @@ TEST_CASE("Figure 7: after 1,000 steps the block lies flat, and its overlap is w
   const double depth = 0.5 - world.state().p_WBcm(1).z(), tilt = test::tilt(world.state(), 1);
   MESSAGE("tilt " << tilt_before << " -> " << tilt << " rad, depth " << depth << " m");
   CHECK(tilt < 0.1 * tilt_before);
-  // NOTES: m g / (kp + ki / (1 - lambda)); the slow rise of an overdamped spring is still under way after 1 s.
+  // m g / (kp + ki / (1 - lambda)): a sum that forgets is a low-pass filter. The slow rise of an overdamped spring is
+  // still under way after 1 s.
   CHECK_WITHIN(depth / (10 * test::kGravity / (5000 + 100 / 0.1)) - 1, 0.15);
 }
 
@@ -122,7 +123,7 @@ TEST_CASE("Figures 10 and 11: the pushed block, the paper's gains in both readin
   MESSAGE("energy at the end of the pauses [J]: divided " << divided.energy_end << ", not divided "
                                                           << undivided.energy_end << ", deepest " << deepest.energy_end
                                                           << ", auto " << automatic_gain.energy_end);
-  CHECK_WITHIN(divided.depth_mean / 2.4e-2 - 1, 0.15);     // papers/NOTES: 2.4e-2
+  CHECK_WITHIN(divided.depth_mean / 2.4e-2 - 1, 0.15);     // eq. 3 as printed
   CHECK_WITHIN(undivided.depth_mean / 5.96e-3 - 1, 0.15);  // 5.96e-3; the paper: 5.9e-3
   test::table_row(
       "b1_depth", "IV-B: mean penetration, multi-point [m]", "5.9e-3",
@@ -135,7 +136,7 @@ TEST_CASE("Figures 10 and 11: the pushed block, the paper's gains in both readin
   test::table_row("b3_energy", "IV-B: energy in the pauses, multi-point / deepest [J]", "orders of magnitude apart",
                   number(undivided.energy_end) + " / " + number(deepest.energy_end), number(automatic_gain.energy_end));
   MESSAGE("lcp: mean penetration " << lcp.depth_mean << " m, energy in the pauses " << lcp.energy_end << " J");
-  CHECK(lcp.depth_mean <= 1.5e-4);  // the paper's; papers/NOTES: 1.2e-5
+  CHECK(lcp.depth_mean <= 1.5e-4);  // the paper's
   CHECK(lcp.energy_end < divided.energy_end);
   // "Several orders of magnitude better": 14 and 240 times in the last fifth of the pauses.
   CHECK(divided.energy_end < deepest.energy_end / 10);

@@ -60,7 +60,7 @@ inline std::vector<NamedMesh> real_meshes(MeshLibrary& library, double size) {
       size);
 }
 
-// All that are closed and oriented as they are (../shared/robots/README.md).
+// All that are closed and oriented as they are: no repair is asked for.
 inline std::vector<NamedMesh> closed_meshes(MeshLibrary& library, double size) {
   return meshes_beside(
       library,

@@ -152,7 +152,7 @@ TEST_CASE("PEG Figs. 10, 12: a block that falls on its like: what each model mak
           CHECK(std::abs(peg.p.z() - landed) < 1e-9);
           CHECK(peg.p.x() == doctest::Approx(push * 0.25 * 0.25).epsilon(1e-9));
           CHECK(peg.report.solver_residual <= 1e-9);
-          // NOTES, PEG 12: turned, the true contact is of edges, for which the printed form has no force.
+          // Turned, the true contact is of edges, for which the printed form has no force.
           const bool solved = method.form == PegForm::repaired || turned_by == 0;
           CHECK((peg.report.solver_fallbacks == 0) == solved);
           CHECK(peg.report.solver_failures == 0);

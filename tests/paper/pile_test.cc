@@ -14,7 +14,7 @@ namespace {
 using test::Random;
 using test::Scene;
 
-// BENCH's pile of n between four walls, seeded.
+// The benchmarks' pile of n between four walls, seeded.
 Scene pile(int n, double walls, std::uint64_t seed) {
   Random random(seed);
   Scene scene;
@@ -105,7 +105,7 @@ TEST_CASE("Figure 13: piles of 30 settle, stay inside their walls and overlap by
   CHECK_WITHIN(energies[5], 0.1);
   CHECK_WITHIN(boxes[6], 0.1);
   const Rest& rest = rests[0];
-  // III-C's gains carry m g on 100 m: the deepest of a pile is decimetres down (papers/NOTES: a stack of 4 falls).
+  // III-C's gains carry m g on 100 m: the deepest of a pile is decimetres down (with these gains a stack of 4 falls).
   CHECK(soft.depth_median > 20 * rest.depth_median);
   test::table_row("c2_pile", "IV-C: pile of 30: median of the deepest [m] / energy [J]", "\"steady configuration\"",
                   test::number(soft.depth_median) + " / " + test::number(soft.energy),

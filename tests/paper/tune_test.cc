@@ -113,7 +113,7 @@ TEST_CASE("III-C: Ziegler-Nichols gains hold the pushed block; one that starts i
   MESSAGE("pushed: mean depth " << held.depth_mean << " m, energy " << held.energy_end << " J");
   CHECK_FALSE(held.blown_up);
   CHECK(held.depth_mean < 1e-4);
-  CHECK(thrown.blown_up);  // papers/NOTES 5: the rule knows of stability, not of a bad start; the criterion does
+  CHECK(thrown.blown_up);  // the rule knows of stability, not of a bad start; the criterion does
 }
 
 }  // namespace

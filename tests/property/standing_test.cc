@@ -37,7 +37,7 @@ TEST_CASE("stacks of 5, 10 and 20, aligned and jittered, stand for ten seconds")
                           << " mm, deepest " << 1e3 * deepest << " mm, drift " << 1e3 * drift << " mm, creep in 5 s "
                           << 1e3 * moving << " mm, kinetic energy " << kinetic_energy(world.model(), world.state()));
       // Springs in series under a growing load: the sink goes with n^2. A jittered stack sways, slowly and with hardly
-      // any damping, the more the nearer it is to buckling at n^3 m g = 2 kp (papers/NOTES).
+      // any damping, the more the nearer it is to buckling at n^3 m g = 2 kp.
       const double n2 = n * n, n3 = n2 * n;
       CHECK_WITHIN(top_sink(world, n), 0.025e-3 * n2);
       CHECK_WITHIN(deepest, 0.06e-3 * n);

@@ -46,9 +46,10 @@ const LocalModel::Held* LocalModel::same_as(const Held& fresh) const {
   return best;
 }
 
-// A plane that was known goes to where it is now; in contact those that move go there slowly (NOTES: tau = max(8 age,
-// 20 ms)), and all go there over the time that passed between the messages. Beside a slow model all are as if they
-// moved: until its next step the tool may be inside a wall, and the plane through it would throw a mass out.
+// A plane that was known goes to where it is now; in contact those that move go there slowly (tau = max(8 age, 20 ms):
+// what held in seeded runs of hands and links with delay), and all go there over the time that passed between the
+// messages. Beside a slow model all are as if they moved: until its next step the tool may be inside a wall, and the
+// plane through it would throw a mass out.
 void LocalModel::receive(const ToolMessage& tool, double age, double interval) {
   if (!placed_) place(tool.X_WT);
   const bool slow = (tool.bits & kSlowBit) != 0;

@@ -23,7 +23,7 @@ inline Wedge make_wedge(const Vec3& along, const Vec3& n_left, const Vec3& n_rig
 
 enum class EdgeTest : std::uint8_t {
   gauss,  // exact: the common perpendicular supports both wedges
-  paper   // eq. 7, which misses sharp wedges and small crossing angles (NOTES, PEG 10)
+  paper   // eq. 7, which misses sharp wedges and small crossing angles
 };
 
 // The common perpendicular of two edges, unit, from b into a (the side on which a's wedge lies); zero when the edges

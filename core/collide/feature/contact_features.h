@@ -57,7 +57,7 @@ ContactJet contact_jet(const ContactFeatures& features, const Frame& X_WA, const
 ContactJet extremal_jet(const Shape& a, const Frame& X_WA, const RigidMotion& A, const Shape& b, const Frame& X_WB,
                         const RigidMotion& B, bool one_of_several, ExtremalSide& side_a, ExtremalSide& side_b) noexcept;
 
-// d' and d'' of a jet (papers' notes, Baraff 1990: the form in W that equals eqs. 46 to 49):
+// d' and d'' of a jet, in W. d'' equals eqs. 46 to 49 of Baraff 1990 plus d |n'|^2:
 //   d' = n.(V_a - V_b),  d'' = n.(A_a - A_b) + n'.(V_a - V_b),  V = v + w x (p - c),
 //   A = a + alpha x (p - c) + w x (p' - v)
 Vec3 material_velocity(const RigidMotion& body, const Vec3& p_W) noexcept;

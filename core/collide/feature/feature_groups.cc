@@ -98,7 +98,8 @@ void FeaturePairs::close(bool needs_iota) noexcept {
   }
 }
 
-// I(iota, kappa) of one vertex: faces that it applies to may push, the others witness (NOTES, PEG 11).
+// I(iota, kappa) of one vertex: faces that it applies to may push, the others witness. With kappa empty, as (17), (22)
+// and (23) may be read, the trap of Stewart and Trinkle's model would stay a solution.
 void FeaturePairs::inter_group(bool vertex_of_a, std::uint32_t v, std::span<const std::uint32_t> faces) noexcept {
   open(FeatureGroup::Kind::inter);
   for (const std::uint32_t f : faces) {
@@ -198,7 +199,7 @@ void FeaturePairs::add_vertex_edge(bool vertex_of_a, std::uint32_t v, std::uint3
     const std::uint32_t crossing = meet(own_edge);
     if (crossing == kNoContact) continue;
     const FeatureShape::Edge& o = own.shape->edges[own_edge];
-    // n_ai of (21) is the edge's direction, v_a - v_ki (NOTES, PEG 8).
+    // n_ai of (21) is the edge's direction, v_a - v_ki: with the contact's normal, A onto B, the test is inverted.
     const Vec3 n_ai = own.vertices[v] - own.vertices[o.tail == v ? o.head : o.tail];
     open(FeatureGroup::Kind::cross);
     join(vertex_face(vertex_of_a, v, n_ai.dot(across) < 0 ? edge.left : edge.right), false);

@@ -26,9 +26,11 @@ struct FeatureContact {
 // The I- and X-constraints. iota: members that may push, kappa: those that only witness (10).
 struct FeatureGroup {
   enum class Kind : std::uint8_t {
-    repaired,  // vertex-vertex, vertex-edge: all applicable contacts of both sides, one I-constraint (NOTES, PEG 12)
-    inter,     // the paper's I-constraint: one vertex against the faces that meet there (17), (20), (22), (23)
-    cross      // the paper's X-constraint (17), (21), (24): kappa only
+    // Vertex-vertex, vertex-edge: all applicable contacts of both sides, one I-constraint. Ours: the paper's form of
+    // these has no force between two edges, and no solution where those are what touches.
+    repaired,
+    inter,  // the paper's I-constraint: one vertex against the faces that meet there (17), (20), (22), (23)
+    cross   // the paper's X-constraint (17), (21), (24): kappa only
   };
   Kind kind;
   std::uint32_t first, iota, kappa;  // into FeaturePairs::members(): iota first, then kappa

@@ -18,7 +18,7 @@ constexpr double kKeepCone = 0.7660;   // 40 degrees for a remembered patch: poi
 constexpr double kMergeCone = 0.9397;  // 20 degrees: two remembered patches that came this near are one
 constexpr double kFreeFactor = 1.02;   // a patch's translation, with a little to spare
 constexpr double kSteep = 0.75;        // a point that faces the normal less than this is searched along it
-constexpr double kShallow = 0.02;      // crossings less deep than this share are noise at the rim (papers/NOTES 4)
+constexpr double kShallow = 0.02;      // crossings less deep than this share are noise at the rim
 
 constexpr double kSameFace = 0.9986;  // cosine of 3 degrees
 

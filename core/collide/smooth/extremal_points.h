@@ -1,5 +1,9 @@
 // Extremal points of two surfaces: where their distance is least when they are apart, and their overlap greatest when
-// they are not (Baraff 1990, sections 4 to 6), and how they move. papers' notes list what is misprinted there.
+// they are not (Baraff 1990, sections 4 to 6), and how they move.
+//
+// Misprinted there: V-dot of (32) is dV/dt at a fixed point, a + alpha x (p - c) - w x v, not the point's acceleration;
+// (43) and (57) lack the division by J; (56) to (58) must be six equations in six unknowns, with both multipliers, and
+// their root with lambda_2 = 0 is spurious. Here J xdot = -E_t is solved once, and such roots are refused.
 //
 // With x_a, x_b coordinates on the two features (surface: 2, edge or rim: 1, vertex: 0) and n a unit vector, extremal
 // points are the critical points of D(x_a, x_b, n, t) = n . (p_a(x_a, t) - p_b(x_b, t)), which says what eq. 9 and 56
@@ -120,7 +124,7 @@ struct SecondRate {
 
 // One linear solve, J xdot = -E_t. Needs pair.has_rates(); accelerations are not looked at.
 ExtremalRates extremal_rates(const ExtremalPair& pair, const RigidMotion& A, const RigidMotion& B) noexcept;
-// (49) + d |n'|^2, as in the notes: d'' = n . (Aa - Ab) + n' . (Va - Vb).
+// (49) + d |n'|^2, in a form without f and g: d'' = n . (Aa - Ab) + n' . (Va - Vb).
 SecondRate extremal_second_rate(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A,
                                 const RigidMotion& B) noexcept;
 // The same along the points' rates (eq. 17, 60) for a call dt [s] later; where up to three last steps, of that length

@@ -1,5 +1,6 @@
-// Two shapes over a step: do they touch, and when? By conservative advancement (Mirtich 1996; survey, 3.1): bounds on
-// how fast a gap can close say how far in the step they are safe, so nothing is passed through, however thin or fast.
+// Two shapes over a step: do they touch, and when? By conservative advancement (Mirtich 1996; Baraff 1993, 3.1): bounds
+// on how fast a gap can close say how far in the step they are safe, so nothing is passed through, however thin or
+// fast.
 #pragma once
 
 #include "core/shape/shape.h"

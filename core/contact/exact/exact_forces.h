@@ -1,6 +1,6 @@
 // Contact forces of the exact stepper as a function of positions and velocities: chi'' >= 0, f >= 0, f chi'' = 0 at
-// every contact that touches (Baraff 1990, section 3), with chi'' linear in the forces, and Coulomb friction (survey,
-// 5).
+// every contact that touches (Baraff 1990, section 3), with chi'' linear in the forces, and Coulomb friction (Baraff
+// 1993, 5).
 #pragma once
 
 #include <span>

@@ -12,7 +12,13 @@ namespace tactus {
 
 // Rows of a group of m members, n of them iota: c_2..c_m (11, 12), e (13), and for an I-constraint d_1..d_n (14),
 // p_1..p_n (15), each p with two rows of friction where mu > 0. Slack counts as impulse: it is scaled by the island's
-// mobility, so that w z is work everywhere. Row e reads "- e": as printed (13) holds of any gap (NOTES, PEG 2).
+// mobility, so that w z is work everywhere.
+//
+// What the paper prints wrong or leaves open, as it is read here: row e reads "- e", for with the sign as printed (13)
+// holds of any gap. (13) is not redundant: without it (14) makes (15) hold at the largest negative gap. In (29)'s last
+// block row every line has the first member's gap and Jacobian, as in (15); with each contact's own a force acts while
+// outside. E_c is lower triangular with ones (an identity for two contacts only), E_ec and E_pc are rows of ones, E_d
+// and E_pd identities; alpha scales e alone.
 class FeatureLcp {
  public:
   FeatureLcp(std::uint32_t half_size, std::uint32_t rows_max);

@@ -49,7 +49,8 @@ std::uint32_t first_choice(const GroupedContacts& all, const ContactGroup& group
 }
 
 // A corner exactly on an edge touches all faces of its I-constraint, and falling through is as good an answer as
-// resting (NOTES, LNC). Where nothing arrives, resting is taken.
+// resting: with all gaps at 0 the free motion meets the constraint, too. The paper does not say which is meant. Where
+// nothing arrives, resting is taken.
 bool touches_all(const GroupedContacts& all, const ContactGroup& group) noexcept {
   if (group.kind != FeatureGroup::Kind::inter || group.iota + group.kappa < 2) return false;
   const auto members = all.of(group);

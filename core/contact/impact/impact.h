@@ -26,7 +26,8 @@ struct ImpactResult {
 
 // Treats pending manifolds in order; then again every manifold (resting ones too) one of whose bodies was hit through
 // another manifold since it was last treated, if it approaches faster than epsilon; until none is left or max_sweeps. A
-// manifold is never treated twice in a row on its own account (papers/NOTES, Drumwright 7). Changes state.v only.
+// manifold is never treated twice in a row on its own account: after an impulse at its centroid a point that rocks may
+// still approach, and Drumwright's (2008) loop would give impulses of zero for ever. Changes state.v only.
 // Energy never increases by an impulse: where Newton's restitution with friction would (Stronge), friction is reduced.
 // Momentum is conserved exactly. body_stamp: one counter a body, zeroed here.
 ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, double epsilon, std::uint32_t max_sweeps,

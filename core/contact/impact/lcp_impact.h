@@ -1,4 +1,4 @@
-// Collisions of the acceleration model (survey, 4.1.1 and 6): who strikes whom within a step, and when.
+// Collisions of the acceleration model (Baraff 1993, 4.1.1 and 6): who strikes whom within a step, and when.
 #pragma once
 
 #include "core/contact/contact_model.h"

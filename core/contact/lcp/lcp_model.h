@@ -15,7 +15,7 @@ namespace tactus {
 // step -> v' = v + h a, q' = q + h v'. b holds forces, prescribed motion of kinematic bodies, and v_n / h: what is left
 // of a normal velocity is stopped within the step. That is also the velocity-dependent term n'.v of Baraff's chi'', as
 // the last step left it, for surfaces of any curvature. A contact that is still gap > 0 away may close: a_N >= -(v_n +
-// gap / h) / h. Friction (survey, 5): a contact that slides faster than Parameters::impact_epsilon has f_t =
+// gap / h) / h. Friction (Baraff 1993, 5): a contact that slides faster than Parameters::impact_epsilon has f_t =
 // -mu_dynamic f_N along its slip; else f_t is static, at most mu_static f_N, and against the acceleration where that is
 // not enough. With lotstedt bounds are mu times the last step's f_N (none in a contact's first step): a convex program,
 // at the price that friction is a step late. Parameters::friction_directions is not used.

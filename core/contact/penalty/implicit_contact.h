@@ -1,5 +1,6 @@
 // The penalty law that needs no tuning: a spring-damper per manifold, integrated implicitly, manifold after manifold
-// (block Gauss-Seidel) with a warm start (papers/NOTES, Drumwright, "implicit"). This file: one manifold.
+// (block Gauss-Seidel) with a warm start. Ours, not Drumwright's (2008), whose force is explicit and takes gains
+// from the user. This file: one manifold.
 #pragma once
 
 #include <cstdint>

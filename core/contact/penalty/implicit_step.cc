@@ -199,7 +199,7 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
     c.points[k] = {t1.dot(d), t2.dot(d), point.depth, 0.0};
   }
   // Overlap that came up within one tick (an impact between ticks, a corner that strikes while another rests, a bad
-  // start) is worked off gently (NOTES 5): the spring's reach follows the depth at a quiet speed, or with the
+  // start) is worked off gently (penalty_memory.h): the spring's reach follows the depth at a quiet speed, or with the
   // relaxation time.
   c.reach = record.phase == ContactPhase::apart ? kQuietSpeed * tick.h : memory.reach;
   // A spring that feels d pushes bodies apart with alpha / (alpha + beta) d a substep: deep overlaps leave at the speed

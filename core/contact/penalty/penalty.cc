@@ -188,8 +188,8 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     PenaltyMemory memory = load_block<PenaltyMemory>(record);
     if (automatic) {
       // Overlap that came up within one tick (an impact between ticks, a corner that strikes while another rests, a bad
-      // start) is worked off gently (NOTES 5): the spring's reach follows the depth at a quiet speed, or with the
-      // relaxation time.
+      // start) is worked off gently (penalty_memory.h): the spring's reach follows the depth at a quiet speed, or with
+      // the relaxation time.
       if (is_new) memory.reach = kQuietSpeed * h;
       c.reach = memory.reach;
       automatic_gains(gains, h_stage, tick.kinematics, state, s.manifolds_on_body[c.a], s.manifolds_on_body[c.b], c);
@@ -214,7 +214,7 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
     c.slipped = false;  // all of it is set: arena memory has no past
     c.normal_force = 0;
     c.active = 0;
-    // The tangential spring turns with the two bodies' mean spin and stays in the plane of this tick (NOTES 9).
+    // The tangential spring turns with the two bodies' mean spin and stays in the plane of this tick.
     Vec3 stretch(memory.stretch[0], memory.stretch[1], memory.stretch[2]);
     const double spin = 0.5 * h * c.nhat_BA_W.dot(state.w_WB(c.a) + state.w_WB(c.b));
     stretch += spin * c.nhat_BA_W.cross(stretch);

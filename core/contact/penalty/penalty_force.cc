@@ -26,7 +26,7 @@ struct PatchFriction {
 // points: the torsional stiffness is radius2 times the tangential one), together inside the limit surface |F|^2 + (M /
 // R)^2 <= (mu N)^2. One surface for both, because friction has one budget: with two separate limits a spinning box was
 // braked by a tenth too much, its centre driven around by a friction that the spin had used up. The springs are clipped
-// with the force (NOTES 9).
+// with the force.
 PatchFriction friction(PenaltyContact& c, Vec3& stretch, double& twist, const Vec3& v_t, double w_n, double N,
                        double radius2) noexcept {
   PatchFriction f{-c.kp * stretch - c.kv * v_t, -radius2 * (c.kp * twist + c.kv * w_n)};

@@ -1,5 +1,5 @@
 // The multi-point PID penalty force of one manifold: Drumwright eqs. 1-3, friction as one tangential and torsional
-// spring-damper at the pressure centre, and the gain law that needs no tuning (papers/NOTES).
+// spring-damper at the pressure centre, and a gain law that needs no tuning, which is ours.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct StageBody {
 };
 
 // What an evaluation is: the start of the tick (substep too), a substep (the friction springs move and slip for good),
-// or a trial stage of RK4 (they do not: papers/NOTES, Drumwright 8).
+// or a trial stage of RK4 (they do not: what pairs remember changes once a step, which Drumwright 2008 leaves open).
 enum class StageKind : std::uint8_t { start, substep, trial };
 
 // Eq. 3 at every chosen point, and friction. Depths follow the body-fixed points (exactly), the normal and the levers

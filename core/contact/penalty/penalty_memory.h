@@ -11,8 +11,9 @@ namespace tactus {
 inline constexpr double kQuietSpeed = 0.2;
 
 // What the spring may feel in the next tick of length h, when it could feel `reach` of `depth` in this one: overlap
-// that came up within one tick is worked off gently (papers/NOTES, Drumwright 5), with the scene's time constant and at
-// most at its speed, but never slower than load grows.
+// that came up within one tick is worked off gently, with the scene's time constant and at most at its speed, but never
+// slower than load grows. Stiff gains throw bodies out of a deep start, of which Drumwright (2008) says nothing; a
+// bound on kp d instead would cap the load that rests, and stacks would sink.
 inline double next_reach(const Parameters& parameters, double h, double depth, double reach) noexcept {
   const double felt = std::min(depth, reach);
   const double relaxed = (depth - felt) * h / parameters.overlap_relax_time;

@@ -27,12 +27,12 @@ struct LcpReport {
 //              with a robot: pivoting first
 //   pivoting   the same, pivoting first; qp: the convex program first
 // Sliding contacts whose slip would turn round within the step come to rest in it, and the island is solved again. An
-// island that cannot be solved while its contacts slide is inconsistent (survey, 7.1): all that slide are then static
-// with mu_dynamic: the forces that this takes within one step are an impulse that stops their slip. Where pivoting is
-// dear (more than some 10 contacts) Newton's method, far off after it should be near, is enough to call it so. Islands
-// with a sliding contact that its own force would draw nearer (Painleve) are pivoted from zero first, so that of
-// several answers the one with fewer contacts is taken, and none that the last step's forces happen to favour. What is
-// still not solved: the best seen, swept, and counted.
+// island that cannot be solved while its contacts slide is inconsistent (Baraff 1993, 7.1): all that slide are then
+// static with mu_dynamic: the forces that this takes within one step are an impulse that stops their slip. Where
+// pivoting is dear (more than some 10 contacts) Newton's method, far off after it should be near, is enough to call it
+// so. Islands with a sliding contact that its own force would draw nearer (Painleve) are pivoted from zero first, so
+// that of several answers the one with fewer contacts is taken, and none that the last step's forces happen to favour.
+// What is still not solved: the best seen, swept, and counted.
 class LcpForces {
  public:
   LcpForces(const Model& model, const Limits& limits);

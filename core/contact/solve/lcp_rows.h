@@ -1,4 +1,4 @@
-// The dense complementarity problem of one island: a = A f + b (survey, eq. 6), with friction rows.
+// The dense complementarity problem of one island: a = A f + b (Baraff 1993, eq. 6), with friction rows.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace tactus {
 
 // Rows of a contact, by its law: sliding (or without friction): the normal alone, its column that of n - mu slip
-// (survey, eq. 17); stopping: the normal, and slip; cone: the normal, slip and the direction across it, each component
-// at most mu p_n (Baraff 1994: a pyramid; exact where friction points along `slip`, so that is chosen first); bounded:
-// the same with fixed bounds. Forming A costs (rows) x (contacts that share a block) x (depth): O(mn) for a robot of m
-// dofs and n contacts.
+// (Baraff 1993, eq. 17); stopping: the normal, and slip; cone: the normal, slip and the direction across it, each
+// component at most mu p_n (Baraff 1994: a pyramid; exact where friction points along `slip`, so that is chosen first);
+// bounded: the same with fixed bounds. Forming A costs (rows) x (contacts that share a block) x (depth): O(mn) for a
+// robot of m dofs and n contacts.
 class LcpRows {
  public:
   LcpRows(std::uint32_t rows_max, std::uint32_t half_max);

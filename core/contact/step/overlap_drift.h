@@ -1,6 +1,6 @@
 // Overlap worked off by a spring and damper at each manifold's deepest point, the set-up that Drumwright compares with
 // (IV-B): of the acceleration model and of Anitescu and Potra's (Parameters::lcp_drift, ap_drift).
-// It stays out of b, or complementarity would cancel it (papers/NOTES, Drumwright 11).
+// It stays out of b, or complementarity would cancel it (Drumwright 2008 does not say where it enters).
 #pragma once
 
 #include "core/contact/solve/contact_problem.h"

@@ -206,7 +206,7 @@ PidGains ziegler_nichols(const Ultimate& ultimate, double step, double lambda) {
   gains.kp = 0.6 * ultimate.gain;
   gains.kv = gains.kp * ultimate.period / 8;
   // kp / Ti is per second of summed depth; eq. 2 sums once a tick. A sum that forgets adds ki / (1 - lambda) to the
-  // static stiffness: more than kp there pops on unloading (papers/NOTES: static gain above 2).
+  // static stiffness: more than kp there pops on unloading (a static gain above 2).
   gains.ki = std::min(gains.kp * step / (ultimate.period / 2), gains.kp * (1 - lambda));
   return gains;
 }

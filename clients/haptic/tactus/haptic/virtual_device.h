@@ -66,7 +66,7 @@ class VirtualDevice : public Device {
   double hand_work() const { return hand_work_; }    // given by the hand to the handle
   double losses() const { return losses_; }
   double kinetic() const;
-  // Given out at the hand's port: to the hand, of what the device and all behind it put in (NOTES: Gh).
+  // Given out at the hand's port: to the hand, of what the device and all behind it put in.
   double given_to_hand() const { return motor_work_ - losses_ - kinetic() + kinetic0_; }
 
  private:
