@@ -174,9 +174,8 @@ def check_links(root, path, text, add):
                         add(number, f"a link to {m.group(1)}, whose page has no such heading; expected one of its headings")
 
 
-def check_page(root, path, text, later=None):
+def check_page(root, path, text, later):
     """Findings of one page as (line, what)."""
-    later = PROSE_LATER if later is None else later
     prose, links = [], []
     check_sentences(text, lambda line, what: prose.append((line, what)))
     check_lengths(path, text, lambda line, what: prose.append((line, what)))
@@ -186,10 +185,9 @@ def check_page(root, path, text, later=None):
     return sorted(prose + links)
 
 
-def check_later(paths, later=None):
+def check_later(paths, later):
     """Findings of the list itself, as (page, what)."""
-    return [(page, "is not in the tree, expected to be taken off PROSE_LATER in tests/prose_check.py") for page in
-            (PROSE_LATER if later is None else later) if page not in paths]
+    return [(page, "is not in the tree, expected to be taken off PROSE_LATER in tests/prose_check.py") for page in later if page not in paths]
 
 
 def main(pages):

@@ -214,7 +214,7 @@ def check_map(text, paths, add):
         add(first, f"the map names {room}, expected a folder of the tree")
 
 
-def check_file(root, path, findings):
+def check_file(root, path, findings, later):
     def add(line, what):
         findings.append(f"{path}:{line}: {what}")
     check_place(path, add)
@@ -233,7 +233,7 @@ def check_file(root, path, findings):
         if MACHINE_PATH.search(line):
             add(number, "a path of one machine, expected none in the tree")
     if path.endswith(".md") and "node_modules" not in path.split("/"):
-        for line, what in prose_check.check_page(root, path, text):
+        for line, what in prose_check.check_page(root, path, text, later):
             add(line, what)
     if not path.endswith(CODE):
         return
@@ -246,16 +246,16 @@ def check_file(root, path, findings):
         add(1, "header without a first comment, expected what it is for")
 
 
-def check(root):
+def check(root, later=prose_check.PROSE_LATER):
     findings = []
     paths = files_of(root)
     for path in paths:
-        check_file(root, path, findings)
+        check_file(root, path, findings, later)
     readme = os.path.join(root, "README.md")
     if os.path.exists(readme):
         with open(readme, encoding="utf-8") as f:
             check_map(f.read(), paths, lambda line, what: findings.append(f"README.md:{line}: {what}"))
-    findings.extend(f"{page}:1: {what}" for page, what in prose_check.check_later(paths))
+    findings.extend(f"{page}:1: {what}" for page, what in prose_check.check_later(paths, later))
     return findings
 
 
@@ -334,7 +334,7 @@ def self_test():
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "w", encoding="utf-8") as f:
                 f.write(text)
-        findings = check(root)
+        findings = check(root, later={})
         for path, (text, expected) in SELF_TEST.items():
             mine = [f for f in findings if f.startswith(path + ":")]
             good = any(expected in f for f in mine) if expected else not mine
