@@ -62,7 +62,7 @@ bool equal(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
 }
 
 // HMAC (RFC 2104) by SHA-256's own functions: both keyed states are made once and copied, nothing is allocated or
-// looked up. EVP_MAC does the same sums through three layers that allocate (server/README.md).
+// looked up. EVP_MAC does the same sums through three layers that allocate (server/DECISIONS.md).
 struct Sealer::Impl {
   SHA256_CTX inner, outer;  // after the key's block
   ~Impl() {

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import prose_check
+
 FILE_LINES = 600
 FUNCTION_LINES = 70
 FILE_BYTES = 1 << 20
@@ -212,7 +214,32 @@ def check_place(path, add):
         add(1, "live test, expected a name starting with test_")
 
 
-def check_file(root, path, findings):
+def rooms_of(paths):
+    """The folders that README's map names: top-level ones, and those directly in core, server and clients."""
+    rooms = set()
+    for parts in (path.split("/") for path in paths):
+        if len(parts) > 1 and not parts[0].startswith("."):
+            rooms.add(parts[0])
+        if len(parts) > 2 and parts[0] in ("core", "server", "clients"):
+            rooms.add("/".join(parts[:2]))
+    return rooms
+
+
+def check_map(text, paths, add):
+    """README's map, the section whose heading has "map" or "rooms" in it, against the tree."""
+    section = re.search(r"^## [^\n]*\b(?:map|rooms)\b[^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S | re.I)
+    if section is None:
+        add(1, "no map of the rooms, expected a section whose heading says Rooms")
+        return
+    first = text.count("\n", 0, section.start()) + 1
+    named = set(re.findall(r"[`\[]([a-z_]+(?:/[a-z_]+)?)/?[`\]]", section.group(1)))
+    for room in sorted(rooms_of(paths) - named):
+        add(first, f"the map does not name {room}, expected `{room}` with one sentence")
+    for room in sorted(n for n in named if n.split("/")[0] in ("core", "server", "clients", "proto", "tests", "config") and n not in rooms_of(paths)):
+        add(first, f"the map names {room}, expected a folder of the tree")
+
+
+def check_file(root, path, findings, later):
     def add(line, what):
         findings.append(f"{path}:{line}: {what}")
     check_place(path, add)
@@ -230,6 +257,9 @@ def check_file(root, path, findings):
     for number, line in enumerate(text.split("\n"), 1):
         if MACHINE_PATH.search(line):
             add(number, "a path of one machine, expected none in the tree")
+    if path.endswith(".md") and "node_modules" not in path.split("/"):
+        for line, what in prose_check.check_page(root, path, text, later):
+            add(line, what)
     if not path.endswith(CODE):
         return
     check_sizes(path, text, add)
@@ -241,10 +271,16 @@ def check_file(root, path, findings):
         add(1, "header without a first comment, expected what it is for")
 
 
-def check(root):
+def check(root, later=prose_check.PROSE_LATER):
     findings = []
-    for path in files_of(root):
-        check_file(root, path, findings)
+    paths = files_of(root)
+    for path in paths:
+        check_file(root, path, findings, later)
+    readme = os.path.join(root, "README.md")
+    if os.path.exists(readme):
+        with open(readme, encoding="utf-8") as f:
+            check_map(f.read(), paths, lambda line, what: findings.append(f"README.md:{line}: {what}"))
+    findings.extend(f"{page}:1: {what}" for page, what in prose_check.check_later(paths, later))
     return findings
 
 
@@ -298,7 +334,26 @@ SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
     "tools/x.txt": ("a\n", "top level"),
     "config/here.toml": ("path = \"/" + "work/x\"\n", "path of one machine"),
     "config/there.toml": ("path = \"frame" + "work/x\"\nurl = \"net/" + "work/x\"\n", None),
+    "config/clear.md": ("# 1, 2, 3, 4\n\nOn Debian 12 it holds " + "very " * 9 + "long: 5 to 10 ms (eq. 17, 18 and 19, 2026-11-22) with `a 1 2 3` of x86-64.\n"
+                        + "| 1 | 2 | 3 |" + " wide" * 50 + "\n```\n" + "code " * 30 + "1 2 3 4\n```\n- One.\n- [Two](../core/math/good.h), [three](#1-2-3-4) 1000 : 1 and 4\n", None),
+    "config/wordy.md": ("It says " + "this and that " * 7 + "at last.\n", "25.0 words a sentence"),
+    "config/listed.md": ("It says " + "this and that " * 7 + "\n- at last\n\nIt ends. It goes on, e.g. here.\n", None),
+    "config/figures.md": ("Short.\nIt takes 0.51 / 0.54 of 1,437 us.\n", "figures.md:2: 3 numbers in a sentence (0.51, 0.54, 1,437)"),
+    "config/wide.md": ("Wide. " * 34 + "\n", "204 columns"),
+    "config/lost.md": ("See [it](nowhere.md).\n", "a link to nowhere.md"),
+    "config/anchor.md": ("See [it](clear.md#heading).\n", "no such heading"),
+    "server/net/README.md": ("Words. " * 299, "299 words, expected 300 to 1000"),
+    "server/solver/README.md": (("Words. " * 25 + "\n") * 12, None),
+    "server/README.md": (("Words. " * 25 + "\n") * 141, "3525 words, expected at most 3500"),
 }
+# What the map of README says, the paths of the tree, the part of the finding that must come (None: none).
+SELF_TEST_MAP = [
+    ("# A\n## Rooms\n- `core/math`: sums\n- [core](core/README.md)\n## Next\n", ["core/math/a.h", "core/a.h", "README.md", ".ci/run"], None),
+    ("# A\n## Rooms\n- `core/math`\n## Next\n- `core`\n", ["core/math/a.h"], "README.md:2: the map does not name core,"),
+    ("# A\n## The map\n`core`, `core/math`, `clients`", ["core/math/a.h", "clients/cpp/a.h"], "does not name clients/cpp"),
+    ("## Rooms\n`core`, `core/maths`", ["core/a.h"], "names core/maths"),
+    ("# A\n`core`\n", ["core/a.h"], "no map of the rooms"),
+]
 
 
 def self_test():
@@ -309,15 +364,33 @@ def self_test():
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "w", encoding="utf-8") as f:
                 f.write(text)
-        findings = check(root)
+        findings = check(root, later={})
         for path, (text, expected) in SELF_TEST.items():
             mine = [f for f in findings if f.startswith(path + ":")]
             good = any(expected in f for f in mine) if expected else not mine
             if not good:
                 wrong += 1
                 print(f"self-test: {path}: expected {expected!r}, got {mine}")
-    print(f"style_check: self-test, {len(SELF_TEST)} cases, {wrong} wrong")
+    for text, paths, expected in SELF_TEST_MAP:
+        mine = []
+        check_map(text, paths, lambda line, what: mine.append(f"README.md:{line}: {what}"))
+        if not (any(expected in f for f in mine) if expected else not mine):
+            wrong += 1
+            print(f"self-test: map {text!r}: expected {expected!r}, got {mine}")
+    wrong += self_test_later()
+    print(f"style_check: self-test, {len(SELF_TEST) + len(SELF_TEST_MAP) + 3} cases, {wrong} wrong")
     return 1 if wrong else 0
+
+
+def self_test_later():
+    """A page on PROSE_LATER may fail, may not pass, and must be there."""
+    later = {"a.md": "its time comes"}
+    cases = [(prose_check.check_page(".", "a.md", "1 2 3.\n", later), []), (prose_check.check_page(".", "a.md", "Good.\n", later), ["passes now"]),
+             (prose_check.check_later(["b.md"], later), ["is not in the tree"])]
+    wrong = [(got, expected) for got, expected in cases if len(got) != len(expected) or any(e not in g[1] for g, e in zip(got, expected))]
+    for got, expected in wrong:
+        print(f"self-test: PROSE_LATER: expected {expected}, got {got}")
+    return len(wrong)
 
 
 def main(arguments):
