@@ -1,6 +1,6 @@
 // The haptic loop over links with delay, jitter and burst loss: seeded runs of presses, holds and releases by hands of
-// many kinds. TACTUS_HAPTIC_RUNS=100 makes the table of the README (tests/out/haptic_delay.csv); 4 runs a row
-// otherwise.
+// many kinds. TACTUS_HAPTIC_RUNS=100 makes the tables of tests/bench/results/haptic.md (tests/out/haptic_delay.csv); 4
+// runs a row otherwise.
 #include <doctest/doctest.h>
 
 #include <cstdio>

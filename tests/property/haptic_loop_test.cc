@@ -19,7 +19,7 @@ TEST_CASE("slow press: the motor's force is the contact's force, and the hand fe
   }
 }
 
-// But `deepest` at 100 Hz, whose explicit springs ring there: README of clients/haptic, "What falls short".
+// But `deepest` at 100 Hz, whose explicit springs ring there: clients/haptic/README.md, "What falls short".
 TEST_CASE(
     "slow press in every contact model, at the tick and at 100 Hz beside it: the motor's force is the contact's") {
   for (const ContactModelKind kind :

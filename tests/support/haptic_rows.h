@@ -1,4 +1,4 @@
-// Rows of seeded runs of presses, holds and releases over one link: the tables of clients/haptic/README.md.
+// Rows of seeded runs of presses, holds and releases over one link: the tables of tests/bench/results/haptic.md.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tactus::test {
 
-// TACTUS_HAPTIC_RUNS=100 makes the tables of the README.
+// TACTUS_HAPTIC_RUNS=100 makes those tables.
 inline int runs_of_a_row(int by_default) {
   const char* text = std::getenv("TACTUS_HAPTIC_RUNS");
   return text != nullptr ? std::atoi(text) : by_default;
