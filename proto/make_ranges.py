@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes RANGES.md and ranges.json from the table in ranges.h: the range of every number and text that a client may send.
+"""Writes RANGES.md and ranges.json from the table in cpp/ranges.h: the range of every number and text that a client may send.
 
 Run it after each change of the table; clients/python/tests/test_ranges.py fails until that is done.
 """
@@ -13,7 +13,7 @@ HEAD = """# Ranges of the wire
 
 What a client may send, field by field: every number and every text of the messages reached from Request, CommandPacket, DevicePacket,
 GrantPacket and Ping. What the server tells has no row. A yes or no has no range.
-Written by `make_ranges.py` from the table in `ranges.h`, which the server itself reads. Do not edit.
+Written by `make_ranges.py` from the table in `cpp/ranges.h`, which the server itself reads. Do not edit.
 
 - A request beyond a range is refused with BAD_VALUE: key, what was found, what is expected. Nothing is changed. Not a number and infinity are beyond.
 - A COMMAND or DEVICE beyond is refused with OUT_OF_RANGE, NOT_FINITE or WRONG_COUNT.
@@ -27,7 +27,7 @@ Written by `make_ranges.py` from the table in `ranges.h`, which the server itsel
 
 def read_ranges():
     """The rows of the table in their order, as dicts."""
-    text = (HERE / "ranges.h").read_text()
+    text = (HERE / "cpp" / "ranges.h").read_text()
     rows = [found.groupdict() for found in ROW.finditer(text)]
     if len(rows) != text.count("    Range{"):
         raise SystemExit(f"ranges.h: found {text.count('    Range{')} rows, read {len(rows)}: one row a line, as the others")

@@ -13,8 +13,8 @@
 #include <variant>
 
 #include "core/check.h"
-#include "proto/ranges.h"
-#include "proto/token_file.h"
+#include "proto/cpp/ranges.h"
+#include "proto/cpp/token_file.h"
 #include "server/limit_keys.h"
 
 namespace tactus {

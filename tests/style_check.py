@@ -215,12 +215,12 @@ def check_place(path, add):
 
 
 def rooms_of(paths):
-    """The folders that README's map names: top-level ones, and those directly in core, server and clients."""
+    """The folders that README's map names: top-level ones, those directly in core, server and clients, and proto/cpp."""
     rooms = set()
     for parts in (path.split("/") for path in paths):
         if len(parts) > 1 and not parts[0].startswith("."):
             rooms.add(parts[0])
-        if len(parts) > 2 and parts[0] in ("core", "server", "clients"):
+        if len(parts) > 2 and (parts[0] in ("core", "server", "clients") or parts[:2] == ["proto", "cpp"]):
             rooms.add("/".join(parts[:2]))
     return rooms
 

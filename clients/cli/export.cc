@@ -12,7 +12,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/json.h"
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 #include "tactus/client.h"
 
 namespace tactus::cli {

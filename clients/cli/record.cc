@@ -11,7 +11,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/export.h"
 #include "clients/cli/json.h"
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 
 namespace tactus::cli {
 namespace {

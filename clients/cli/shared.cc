@@ -10,7 +10,7 @@
 
 #include "clients/cli/commands.h"
 #include "control.pb.h"
-#include "proto/token_file.h"
+#include "proto/cpp/token_file.h"
 
 namespace tactus::cli {
 namespace {

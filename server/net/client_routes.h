@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "server/net/realtime_socket.h"
 
 namespace tactus::net {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "proto/utf8.h"
+#include "proto/cpp/utf8.h"
 #include "server/net/realtime_port.h"
 #include "server/net/requests.h"
 #include "server/realtime/clock.h"

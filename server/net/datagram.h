@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "proto/ranges.h"
-#include "proto/wire.h"
+#include "proto/cpp/ranges.h"
+#include "proto/cpp/wire.h"
 #include "realtime.pb.h"
 #include "server/realtime/messages.h"
 

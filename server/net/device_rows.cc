@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "proto/ranges.h"
+#include "proto/cpp/ranges.h"
 
 namespace tactus::net {
 namespace {

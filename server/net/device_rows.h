@@ -2,7 +2,7 @@
 #pragma once
 
 #include "haptic.pb.h"
-#include "proto/deadband.h"
+#include "proto/cpp/deadband.h"
 #include "realtime.pb.h"
 #include "server/realtime/tool_desk.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plot.pb.h"
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "server/net/foxglove_protocol.h"
 #include "server/net/web_link.h"
 #include "server/record/foxglove_scene.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "proto/seal.h"
-#include "proto/utf8.h"
+#include "proto/cpp/seal.h"
+#include "proto/cpp/utf8.h"
 #include "server/net/conversation.h"
 #include "server/net/lockstep.h"
 #include "server/net/modes.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "proto/ranges.h"
+#include "proto/cpp/ranges.h"
 
 namespace tactus::net {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/utf8.h"
+#include "proto/cpp/utf8.h"
 #include "server/net/hub.h"
 #include "server/net/requests.h"
 #include "server/record/build_id.h"

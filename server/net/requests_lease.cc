@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "proto/ranges.h"
+#include "proto/cpp/ranges.h"
 #include "server/net/modes.h"
 #include "server/net/play_desk.h"
 #include "server/net/requests.h"

@@ -4,7 +4,7 @@
 #include "core/shape/convex_hull.h"
 #include "core/shape/mesh/triangle_mesh.h"
 #include "core/shape/smooth/smooth_tessellate.h"
-#include "proto/ranges.h"
+#include "proto/cpp/ranges.h"
 #include "server/net/realtime_port.h"
 #include "server/net/requests.h"
 

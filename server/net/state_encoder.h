@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 #include "server/net/end_effectors.h"
 #include "server/realtime/messages.h"
 #include "server/session/session.h"

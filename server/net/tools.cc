@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "proto/ranges.h"
+#include "proto/cpp/ranges.h"
 #include "server/net/hub.h"
 #include "server/net/requests.h"
 

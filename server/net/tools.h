@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "haptic.pb.h"
-#include "proto/deadband.h"
+#include "proto/cpp/deadband.h"
 #include "server/net/haptic_options.h"
 #include "server/net/sample_clock.h"
 #include "server/realtime/tool_desk.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "server/net/peer_owner.h"
 #include "server/realtime/ring.h"
 

@@ -9,7 +9,7 @@
 #include "core/actuation/tool_coupling.h"
 #include "core/tool_planes.h"
 #include "core/world.h"
-#include "proto/playout.h"
+#include "proto/cpp/playout.h"
 
 namespace tactus {
 

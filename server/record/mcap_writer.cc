@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "proto/mcap_format.h"
+#include "proto/cpp/mcap_format.h"
 
 namespace tactus::mcap {
 namespace {

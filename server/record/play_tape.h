@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 #include "server/realtime/messages.h"
 
 namespace tactus::record {

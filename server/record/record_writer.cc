@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 
 namespace tactus::record {
 namespace {

@@ -1,5 +1,5 @@
 // A recording as bytes: Records become messages of an MCAP file, one channel a kind, each with the descriptors that
-// readers without this program's sources need. proto/record_file.h reads it. Pure: bytes out.
+// readers without this program's sources need. proto/cpp/record_file.h reads it. Pure: bytes out.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 #include <functional>
 #include <iosfwd>
 
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 
 namespace tactus::record {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 
 namespace tactus {
 

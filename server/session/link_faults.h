@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/ranges.h"
-#include "proto/wire.h"
+#include "proto/cpp/ranges.h"
+#include "proto/cpp/wire.h"
 #include "server/metrics/histogram.h"
 
 namespace tactus {

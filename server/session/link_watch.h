@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "proto/link_quality.h"
+#include "proto/cpp/link_quality.h"
 
 namespace tactus {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 
 namespace tactus {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/dynamics/model.h"
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "server/metrics/histogram.h"
 #include "server/session/authority.h"
 #include "server/session/command_parts.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 
 namespace tactus {
 

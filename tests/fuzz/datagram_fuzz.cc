@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "server/net/datagram.h"
 #include "server/net/device_rows.h"
 #include "server/session/replay_window.h"

@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "core/check.h"
-#include "proto/mcap_format.h"
-#include "proto/mcap_reader.h"
-#include "proto/record_file.h"
+#include "proto/cpp/mcap_format.h"
+#include "proto/cpp/mcap_reader.h"
+#include "proto/cpp/record_file.h"
 #include "server/record/play_tape.h"
 #include "server/record/record_writer.h"
 

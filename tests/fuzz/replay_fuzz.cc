@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/world.h"
-#include "proto/mcap_format.h"
+#include "proto/cpp/mcap_format.h"
 #include "server/record/keyframe.h"
 #include "server/record/record_writer.h"
 #include "server/record/replay.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "control.pb.h"
-#include "proto/ranges.h"
+#include "proto/cpp/ranges.h"
 #include "tests/fuzz/count.h"
 #include "tests/fuzz/peer.h"
 #include "tests/fuzz/talk.h"

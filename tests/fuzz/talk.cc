@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "control.pb.h"
-#include "proto/ranges.h"
-#include "proto/wire.h"
+#include "proto/cpp/ranges.h"
+#include "proto/cpp/wire.h"
 #include "realtime.pb.h"
 
 namespace tactus::fuzz {

@@ -1,5 +1,5 @@
 // What a session sends, as a sequence of whole messages, and how one is changed into another that decodes as well: by
-// the fields' ranges (proto/ranges.h), at their ends and beyond.
+// the fields' ranges (proto/cpp/ranges.h), at their ends and beyond.
 //
 // As bytes: door (255: a Request, otherwise a datagram's type), length (4 bytes), payload; and again. Live tests leave
 // such files (TACTUS_RECORD_SENT).

@@ -16,7 +16,7 @@
 #include "clients/cpp/src/realtime.h"
 #include "clients/cpp/src/session.h"
 #include "clients/cpp/src/shadow_assembler.h"
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 #include "tactus/client.h"
 
 namespace tactus::client {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 
 namespace tactus::client {
 namespace {

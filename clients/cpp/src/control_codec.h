@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "proto/seal.h"
-#include "proto/wire.h"
+#include "proto/cpp/seal.h"
+#include "proto/cpp/wire.h"
 
 namespace tactus::client {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/link_quality.h"
+#include "proto/cpp/link_quality.h"
 #include "realtime.pb.h"
 #include "tactus/types.h"
 

@@ -16,7 +16,7 @@
 #include "clients/cpp/src/asio.h"
 #include "clients/cpp/src/link_math.h"
 #include "haptic.pb.h"
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "realtime.pb.h"
 
 namespace tactus::client {

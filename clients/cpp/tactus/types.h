@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/link_quality.h"
+#include "proto/cpp/link_quality.h"
 
 namespace tactus::client {
 
@@ -309,8 +309,8 @@ struct Link {
   VerdictCounts verdicts;
   std::uint64_t verdicts_lost = 0;  // given, but no longer kept by the server before the link let them through
   // Whose fault it is when cycles are missed: the times of this program, of the link in each direction and of the
-  // server, shares, likely cause and one sentence (proto/link_quality.h). Renewed twice a second while run() runs, at
-  // once by Client::link().
+  // server, shares, likely cause and one sentence (proto/cpp/link_quality.h). Renewed twice a second while run() runs,
+  // at once by Client::link().
   LinkFigures quality;
 
   // One sentence: what is wrong and on which side, or that all is well.

@@ -10,7 +10,7 @@ class Arrivals:
     def __init__(self):
         self._at = collections.OrderedDict()  # tick -> when its state had arrived complete
         self.states = 0  # complete ones
-        self.due = 0  # those that left this client its usual time before the next one came (proto/link_quality.h, DueStates)
+        self.due = 0  # those that left this client its usual time before the next one came (proto/cpp/link_quality.h, DueStates)
         self._waiting_ns = None
         self._free_ns = self._usual_ns = 0
         self._period_ns = 1_000_000

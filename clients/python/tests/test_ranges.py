@@ -30,7 +30,7 @@ def sent_fields():
 def test_every_field_that_a_client_sends_has_one_range():
     rows = [row["field"] for row in make_ranges.read_ranges()]
     fields = sent_fields()
-    assert sorted(set(fields) - set(rows)) == [], "fields without a range: give each a row in proto/ranges.h"
+    assert sorted(set(fields) - set(rows)) == [], "fields without a range: give each a row in proto/cpp/ranges.h"
     assert sorted(set(rows) - set(fields)) == [], "ranges without a field"
     assert sorted({row for row in rows if rows.count(row) > 1}) == []
 

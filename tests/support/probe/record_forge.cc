@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 #include "server/record/record_writer.h"
 
 int main(int argc, char** argv) {

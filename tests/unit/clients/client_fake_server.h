@@ -16,7 +16,7 @@
 #include "clients/cpp/src/control_codec.h"
 #include "clients/cpp/src/link_math.h"
 #include "control.pb.h"
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "realtime.pb.h"
 
 namespace tactus::testing {

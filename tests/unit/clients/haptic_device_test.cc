@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "proto/playout.h"
+#include "proto/cpp/playout.h"
 #include "tactus/haptic/chai3d_device.h"
 #include "tactus/haptic/deadband.h"
 #include "tactus/haptic/keyboard_device.h"

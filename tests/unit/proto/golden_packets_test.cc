@@ -1,4 +1,5 @@
-// The golden packets of proto/golden decode to what their descriptions say, with the framing and keys of proto/seal.h.
+// The golden packets of proto/golden decode to what their descriptions say, with the framing and keys of
+// proto/cpp/seal.h.
 #include <google/protobuf/struct.pb.h>
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/message_differencer.h>
@@ -17,7 +18,7 @@
 #include "control.pb.h"
 #include "doctest/doctest.h"
 #include "haptic.pb.h"
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 #include "realtime.pb.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // A token file that others than its owner can write or replace is refused, one that they can read is warned of, and
 // what is no token is named.
-#include "proto/token_file.h"
+#include "proto/cpp/token_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // What the wire calls a string is UTF-8: the table of well-formed sequences (Unicode, 3-7) at its edges, and what is
 // beside it.
-#include "proto/utf8.h"
+#include "proto/cpp/utf8.h"
 
 #include <doctest/doctest.h>
 

@@ -6,9 +6,9 @@
 
 #include <sstream>
 
-#include "proto/mcap_format.h"
-#include "proto/mcap_reader.h"
-#include "proto/record_file.h"
+#include "proto/cpp/mcap_format.h"
+#include "proto/cpp/mcap_reader.h"
+#include "proto/cpp/record_file.h"
 #include "server/record/mcap_writer.h"
 #include "server/record/record_writer.h"
 #include "tests/support/random.h"

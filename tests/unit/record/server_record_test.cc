@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 #include "server/realtime/clock.h"
 #include "server/record/black_box.h"
 #include "server/record/record_codec.h"

@@ -1,6 +1,6 @@
-// The deadband codec (proto/deadband.h) on the haptic client's plain values: which DEVICE goes out, and what may act of
-// a wrench that is held. In a loop only hold with the passive rule keeps the ledger (of seeded runs plain hold gives
-// energy in 22 %, prediction of forces in 60 %); the gate stands behind it.
+// The deadband codec (proto/cpp/deadband.h) on the haptic client's plain values: which DEVICE goes out, and what may
+// act of a wrench that is held. In a loop only hold with the passive rule keeps the ledger (of seeded runs plain hold
+// gives energy in 22 %, prediction of forces in 60 %); the gate stands behind it.
 //
 //   DeviceDeadband band({.share = attached.deadband()}, period);
 //   if (band.take(loop.message())) send(...);              // each cycle, after Loop::step()
@@ -9,7 +9,7 @@
 // Not for wave variables: a wave that is not sent is energy that does not arrive.
 #pragma once
 
-#include "proto/deadband.h"
+#include "proto/cpp/deadband.h"
 #include "tactus/haptic/messages.h"
 
 namespace tactus::haptic {

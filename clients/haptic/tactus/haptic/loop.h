@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "proto/playout.h"
+#include "proto/cpp/playout.h"
 #include "tactus/haptic/device.h"
 #include "tactus/haptic/local_model.h"
 #include "tactus/haptic/messages.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "server/net/relay.h"
+#include "server/relay/relay.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "proto/ranges.h"
+#include "proto/cpp/ranges.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>

@@ -1,4 +1,4 @@
-#include "proto/record_file.h"
+#include "proto/cpp/record_file.h"
 
 #include <google/protobuf/descriptor.h>
 

@@ -1,4 +1,4 @@
-#include "proto/link_quality.h"
+#include "proto/cpp/link_quality.h"
 
 #include <algorithm>
 #include <cmath>

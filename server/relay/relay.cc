@@ -1,4 +1,4 @@
-#include "server/net/relay.h"
+#include "server/relay/relay.h"
 
 #include <algorithm>
 #include <chrono>

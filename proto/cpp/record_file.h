@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/mcap_reader.h"
+#include "proto/cpp/mcap_reader.h"
 #include "record.pb.h"
 
 namespace tactus::wire {

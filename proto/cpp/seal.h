@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 
 namespace tactus::wire {
 

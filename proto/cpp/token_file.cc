@@ -1,4 +1,4 @@
-#include "proto/token_file.h"
+#include "proto/cpp/token_file.h"
 
 #ifndef _WIN32
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "proto/seal.h"
+#include "proto/cpp/seal.h"
 
 #define OPENSSL_SUPPRESS_DEPRECATED  // SHA256_*: of 3.0 on, in favour of EVP
 #include <openssl/core_names.h>

@@ -1,4 +1,4 @@
-#include "proto/mcap_reader.h"
+#include "proto/cpp/mcap_reader.h"
 
 #include <zlib.h>
 #include <zstd.h>
@@ -7,7 +7,7 @@
 #include <istream>
 #include <utility>
 
-#include "proto/mcap_format.h"
+#include "proto/cpp/mcap_format.h"
 
 namespace tactus::mcap {
 namespace {
