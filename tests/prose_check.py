@@ -26,7 +26,6 @@ PROSE_LATER = {
     "config/README.md": "written before these rules; its rewrite is under way",
     "core/README.md": "written before these rules; its rewrite is under way",
     "proto/README.md": "written before these rules; its rewrite is under way",
-    "server/README.md": "written before these rules; its rewrite is under way",
     "tests/README.md": "written before these rules; its rewrite is under way",
     "tests/paper/README.md": "written before these rules; its rewrite is under way",
 }
