@@ -17,7 +17,6 @@ PAGE_WORDS = [  # (pattern of the path, least, most): all words of the page, cod
 
 # Pages that do not pass yet, each with the reason. A page that passes is taken off: the list only shrinks.
 PROSE_LATER = {
-    "CHANGELOG.md": "written before these rules; its rewrite is under way",
     "clients/cli/README.md": "written before these rules; its rewrite is under way",
     "clients/cpp/README.md": "written before these rules; its rewrite is under way",
     "clients/haptic/README.md": "written before these rules; its rewrite is under way",
