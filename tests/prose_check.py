@@ -27,7 +27,6 @@ PROSE_LATER = {
     "core/README.md": "written before these rules; its rewrite is under way",
     "proto/README.md": "written before these rules; its rewrite is under way",
     "tests/README.md": "written before these rules; its rewrite is under way",
-    "tests/paper/README.md": "written before these rules; its rewrite is under way",
 }
 
 ABBREVIATIONS = ("e.g.", "i.e.", "cf.", "vs.", "etc.", "al.", "eq.", "eqs.", "Eq.", "Eqs.", "Fig.", "Figs.", "No.", "sec.", "Sec.", "pp.", "p.")
