@@ -334,7 +334,7 @@ SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
     "tools/x.txt": ("a\n", "top level"),
     "config/here.toml": ("path = \"/" + "work/x\"\n", "path of one machine"),
     "config/there.toml": ("path = \"frame" + "work/x\"\nurl = \"net/" + "work/x\"\n", None),
-    "config/clear.md": ("# 1, 2, 3, 4\n\nOn Debian 12 it holds " + "very " * 9 + "long: 5 to 10 ms (eq. 17, 18 and 19, 2026-11-22) with `a 1 2 3` of x86-64.\n"
+    "config/clear.md": ("# 1, 2, 3, 4\n\nOn Debian 12 it holds " + "very " * 9 + "long: 5 to 10 ms (eq. 17, 18 and 19, 2026-11-22), by Baraff (3), Kass (28-29), with `a 1 2 3` of x86-64.\n"
                         + "| 1 | 2 | 3 |" + " wide" * 50 + "\n```\n" + "code " * 30 + "1 2 3 4\n```\n- One.\n- [Two](../core/math/good.h), [three](#1-2-3-4) 1000 : 1 and 4\n", None),
     "config/wordy.md": ("It says " + "this and that " * 7 + "at last.\n", "25.0 words a sentence"),
     "config/listed.md": ("It says " + "this and that " * 7 + "\n- at last\n\nIt ends. It goes on, e.g. here.\n", None),
@@ -342,6 +342,8 @@ SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
     "config/wide.md": ("Wide. " * 34 + "\n", "204 columns"),
     "config/lost.md": ("See [it](nowhere.md).\n", "a link to nowhere.md"),
     "config/anchor.md": ("See [it](clear.md#heading).\n", "no such heading"),
+    "config/tested.md": ("By `unit/issue_041_box_sinks`, `live/round_trip_test` and `live/example_push`.\n", None),
+    "config/untested.md": ("By `unit/nothing_test`.\n", "the test unit/nothing_test, which is not there"),
     "server/net/README.md": ("Words. " * 299, "299 words, expected 300 to 1000"),
     "server/solver/README.md": (("Words. " * 25 + "\n") * 12, None),
     "server/README.md": (("Words. " * 25 + "\n") * 141, "3525 words, expected at most 3500"),
