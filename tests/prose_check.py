@@ -174,7 +174,7 @@ def check_tests(root, text, add):
     for number, line in enumerate(text.split("\n"), 1):
         for m in re.finditer(r"`(?:tests/)?((unit|live|property|paper|soak|bench)/(?:test_)?(\w+))(?:\.\w+)?[` ]", line):
             room = os.path.join(root, "tests", m.group(2), "")
-            known = any(glob.glob(room + name) for name in (m.group(3), m.group(3) + ".*", f"test_{m.group(3)}.py"))
+            known = any(glob.glob(room + name) for name in (m.group(3), m.group(3) + ".*", f"*/{m.group(3)}.cc", f"test_{m.group(3)}.py"))
             if os.path.isdir(room) and not known and not m.group(1).startswith("live/example"):
                 add(number, f"the test {m.group(1)}, which is not there; expected a file of tests/{m.group(2)}")
 
