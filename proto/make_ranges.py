@@ -11,14 +11,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROW = re.compile(r'Range\{"(?P<field>[\w.]+)", RangeKind::(?P<kind>\w+), (?P<low>[^,]+), (?P<high>[^,]+), "(?P<zero>[^"]*)"(?:, (?P<most>\d+))?(?:, Beyond::(?P<beyond>\w+))?\}')
 HEAD = """# Ranges of the wire
 
-What a client may send, field by field: every number and every text of the messages reached from Request, CommandPacket, DevicePacket,
-GrantPacket and Ping. What the server tells has no row. A yes or no has no range.
-Written by `make_ranges.py` from the table in `cpp/ranges.h`, which the server itself reads. Do not edit.
+For whoever writes a client: what it may send, field by field. The page has every number and every text that a Request, CommandPacket,
+DevicePacket, GrantPacket or Ping can hold. What the server tells has no row. A yes or no has no range.
+`make_ranges.py` writes this page from the table in `cpp/ranges.h`, which the server itself reads. Do not edit it.
 
-- A request beyond a range is refused with BAD_VALUE: key, what was found, what is expected. Nothing is changed. Not a number and infinity are beyond.
+- A request beyond a range is refused with ERROR_BAD_VALUE: key, what was found, what is expected. Nothing is changed. Not a number and infinity are beyond.
 - A COMMAND or DEVICE beyond is refused with OUT_OF_RANGE, NOT_FINITE or WRONG_COUNT.
 - "Cut" values are taken as the end of the range. The reply says what was taken; a deadline has no reply.
-- What depends on more than the field itself is checked as well, for example names that a scene must have, or a rate that the tick must bear.
+- What depends on more than the field itself is checked as well. Examples are names that a scene must have, and a rate that the tick must bear.
 
 | field | range | 0, or empty | at most | beyond |
 |---|---|---|---|---|
@@ -30,7 +30,7 @@ def read_ranges():
     text = (HERE / "cpp" / "ranges.h").read_text()
     rows = [found.groupdict() for found in ROW.finditer(text)]
     if len(rows) != text.count("    Range{"):
-        raise SystemExit(f"ranges.h: found {text.count('    Range{')} rows, read {len(rows)}: one row a line, as the others")
+        raise SystemExit(f"cpp/ranges.h: found {text.count('    Range{')} rows, read {len(rows)}: one row a line, as the others")
     for row in rows:
         row["low"], row["high"] = (float({"kNearlyUint32": 2**32 - 1}.get(row[end], row[end])) for end in ("low", "high"))
         row["most"], row["beyond"] = int(row["most"] or 0), row["beyond"] or "refused"
