@@ -43,6 +43,16 @@ ALLOWED = {
 MACHINE_PATH = re.compile(r"(?<![A-Za-z0-9_.$}~-])/(?:" + "work" + "|" + "farm" + r")/")
 SNAKE = re.compile(r"^[a-z0-9_]+$")
 
+# A document that a page or a comment names is in this tree: with .md, as a link's target, or by one of these bare names.
+DOCUMENT = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)*[\w-]+\.md|(?:[\w.-]+/)+README|" + "|".join(("NOTES", "DESIGN", "STYLE", "SURVEY", "FACTS", "BENCH", "LANES")) + r")\b")
+LINK = re.compile(r"\[[^\[\]\n]+\]\(([^)\s#]+)[^)\n]*\)|^```.*?^```|`[^`\n]*`", re.S | re.M)  # code is skipped: it has no links
+WRITTEN = {"paper_table.md": "written into tests/out by tests/paper"}  # documents that a run makes
+COMMENT = {  # by the end of a file's name; the first group that matched is the comment
+    (".cc", ".h", ".ts", ".js", ".proto"): re.compile(r'(//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"', re.S),
+    (".py",): re.compile(r'("""[^"].*?""")|(?:^|(?<=\s))(#[^\n]*)|"(?:\\.|[^"\\\n])*"', re.S | re.M),
+    (".toml", ".cmake", "CMakeLists.txt", ".sh"): re.compile(r"(?:^|(?<=\s))(#[^\n]*)", re.M),
+}
+
 
 def files_of(root):
     """Tracked and new files, or all of them where there is no git."""
@@ -169,6 +179,32 @@ def check_denied(path, text, add):
                 add(number, f"{what} does not belong in {'/'.join(path.split('/')[:2]) if path.startswith('server') else 'core'}")
 
 
+def prose_of(path, text):
+    """(offset, text) of what is written for a reader: a page, or the comments of code."""
+    if path.endswith(".md"):
+        return [(0, text)]
+    for ends, pattern in COMMENT.items():
+        if path.endswith(ends):
+            return [(m.start(), next(filter(None, m.groups()))) for m in pattern.finditer(text) if any(m.groups())]
+    return []
+
+
+def check_documents(path, text, names, add):
+    folder = os.path.dirname(path)
+    for offset, prose in prose_of(path, text):
+        for m in DOCUMENT.finditer(prose):
+            name = m.group(1) if m.group(1).endswith(".md") else m.group(1) + ".md"
+            wanted = re.sub(r"^(\.\.?/)+", "", name)
+            if os.path.basename(wanted) not in WRITTEN and not any(n == wanted or n.endswith("/" + wanted) for n in names):
+                add(text.count("\n", 0, offset + m.start()) + 1, f"{m.group(1)} names a document that is not in the tree, expected what it says or a page that is here")
+        for m in LINK.finditer(prose) if path.endswith(".md") else ():
+            if not m.group(1) or re.match(r"[a-z]+:", m.group(1)):
+                continue
+            target = os.path.normpath(os.path.join(folder, m.group(1)))
+            if target not in names and not any(n.startswith(target + "/") for n in names):
+                add(text.count("\n", 0, m.start()) + 1, f"a link to {m.group(1)}, which is not in the tree")
+
+
 def check_place(path, add):
     parts = path.split("/")
     if parts[0] not in TOP_LEVEL and not parts[0].startswith("."):
@@ -187,7 +223,7 @@ def check_place(path, add):
         add(1, "live test, expected a name starting with test_")
 
 
-def check_file(root, path, findings):
+def check_file(root, path, names, findings):
     def add(line, what):
         findings.append(f"{path}:{line}: {what}")
     check_place(path, add)
@@ -205,6 +241,7 @@ def check_file(root, path, findings):
     for number, line in enumerate(text.split("\n"), 1):
         if MACHINE_PATH.search(line):
             add(number, "a path of one machine, expected none in the tree")
+    check_documents(path, text, names, add)
     if not path.endswith(CODE):
         return
     check_sizes(path, text, add)
@@ -218,8 +255,9 @@ def check_file(root, path, findings):
 
 def check(root):
     findings = []
-    for path in files_of(root):
-        check_file(root, path, findings)
+    names = set(files_of(root))
+    for path in sorted(names):
+        check_file(root, path, names, findings)
     return findings
 
 
@@ -267,6 +305,14 @@ SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
     "tests/live/round_trip_test.py": ("a = 1\n", "starting with test_"),
     "tools/x.txt": ("a\n", "top level"),
     "config/here.toml": ("path = \"/" + "work/x\"\n", "path of one machine"),
+    "core/README.md": ("Frames: [server](../server/README.md). Links: DECISIONS.md.\n", "a link to ../server/README.md"),
+    "core/math/README.md": ("See [above](../README.md#frames), `core/README.md`, <https://a.b/C.md> and [there](https://a.b/c.md). `[](int a)`\n```\n[&](int a) {}\n```\n", None),
+    "core/math/cites.cc": ("// The bound of NOTES, 5.\nint a;\n", "NOTES names a document"),
+    "core/math/cites_page.cc": ("int a;  // as DESIGN.md says\n", "DESIGN.md names a document"),
+    "core/math/cites_not.cc": ("// See core/README: a DESIGNER's NOTE.\nconst char* s = \"NOTES.md // NOTES\";\n", None),
+    "clients/python/cites.py": ("def f():\n    \"\"\"As STYLE asks.\"\"\"\n", "STYLE names a document"),
+    "clients/python/cites_not.py": ("NOTES = \"DESIGN.md # DESIGN\"\n", None),
+    "config/cites.toml": ("a = 1  # the rates of BENCH.md\n", "BENCH.md names a document"),
     "config/there.toml": ("path = \"frame" + "work/x\"\nurl = \"net/" + "work/x\"\n", None),
 }
 
