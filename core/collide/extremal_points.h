@@ -65,7 +65,8 @@ struct ExtremalPair {
   bool warm = false;  // found from what the sides remembered
   std::uint32_t iterations = 0;
   // Smallest singular value of the reduced system (f'' - g'' - h f'' g'' times a length for two surfaces): the points'
-  // rates lose about 1 / this in accuracy.
+  // rates lose about 1 / this in accuracy. Appendix E's condition is neither necessary nor sufficient: a sphere in a
+  // bowl of its radius is singular with both curvatures non-zero, crossed cylinders are regular with one of each zero.
   double conditioning = 0;
   // What the rates need.
   ExtremalForm a, b;
