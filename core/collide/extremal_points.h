@@ -66,7 +66,7 @@ struct ExtremalPair {
   std::uint32_t iterations = 0;
   // Smallest singular value of the reduced system (f'' - g'' - h f'' g'' times a length for two surfaces): the points'
   // rates lose about 1 / this in accuracy. Appendix E's condition is neither necessary nor sufficient: a sphere in a
-  // bowl of its radius is singular with both curvatures non-zero, crossed cylinders are regular with one of each zero.
+  // bowl of its radius is singular although both curve, crossed cylinders are regular although both determinants are 0.
   double conditioning = 0;
   // What the rates need.
   ExtremalForm a, b;
