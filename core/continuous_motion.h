@@ -19,7 +19,7 @@ namespace tactus {
 // along gravity, so that kinetic plus potential energy is what it was. The rest of the step is lost to the body: one
 // step at most for a collision. Two continuous bodies that meet are both put back to the time when they met; of others,
 // which went on, it keeps its pose relative to the one that it touched. Links of robots and other bodies may be met.
-// Pairs that the narrow phase does not know are not looked at either: smooth shapes and meshes.
+// Pairs that the narrow phase does not know are not looked at either (swept_pair.h: is_swept_pair).
 struct ContinuousStops {
   std::uint32_t bodies = 0;   // that were put back
   std::uint32_t unknown = 0;  // looks that told nothing, see SweptTouch; pairs are looked at anew after each stop

@@ -51,6 +51,15 @@ ALLOWED = {
 MACHINE_PATH = re.compile(r"(?<![A-Za-z0-9_.$}~-])/(?:" + "work" + "|" + "farm" + r")/")
 SNAKE = re.compile(r"^[a-z0-9_]+$")
 
+# A document that a page or a comment names is in this tree: with .md, as a link's target, or by one of these bare names.
+DOCUMENT = re.compile(r"(?<![\w/.-])((?:[\w.-]+/)*[\w-]+\.md|(?:[\w.-]+/)+README|" + "|".join(("NOTES", "DESIGN", "STYLE", "SURVEY", "FACTS", "BENCH", "LANES")) + r")\b")
+WRITTEN = {"paper_table.md": "written into tests/out by tests/paper"}  # documents that a run makes
+COMMENT = {  # by the end of a file's name; the first group that matched is the comment
+    (".cc", ".h", ".ts", ".js", ".proto"): re.compile(r'(//[^\n]*|/\*.*?\*/)|"(?:\\.|[^"\\\n])*"', re.S),
+    (".py",): re.compile(r'("""[^"].*?""")|(?:^|(?<=\s))(#[^\n]*)|"(?:\\.|[^"\\\n])*"', re.S | re.M),
+    (".toml", ".cmake", "CMakeLists.txt", ".sh"): re.compile(r"(?:^|(?<=\s))(#[^\n]*)", re.M),
+}
+
 
 def files_of(root):
     """Tracked and new files, or all of them where there is no git."""
@@ -196,6 +205,25 @@ def check_denied(path, text, add):
                 add(number, f"{what} does not belong in {'/'.join(path.split('/')[:2]) if path.startswith('server') else 'core'}")
 
 
+def prose_of(path, text):
+    """(offset, text) of what is written for a reader: a page, or the comments of code."""
+    if path.endswith(".md"):
+        return [(0, text)]
+    for ends, pattern in COMMENT.items():
+        if path.endswith(ends):
+            return [(m.start(), next(filter(None, m.groups()))) for m in pattern.finditer(text) if any(m.groups())]
+    return []
+
+
+def check_documents(path, text, names, add):
+    for offset, prose in prose_of(path, text):
+        for m in DOCUMENT.finditer(prose):
+            name = m.group(1) if m.group(1).endswith(".md") else m.group(1) + ".md"
+            wanted = re.sub(r"^(\.\.?/)+", "", name)
+            if os.path.basename(wanted) not in WRITTEN and not any(n == wanted or n.endswith("/" + wanted) for n in names):
+                add(text.count("\n", 0, offset + m.start()) + 1, f"{m.group(1)} names a document that is not in the tree, expected what it says or a page that is here")
+
+
 def check_place(path, add):
     parts = path.split("/")
     if parts[0] not in TOP_LEVEL and not parts[0].startswith("."):
@@ -239,7 +267,7 @@ def check_map(text, paths, add):
         add(first, f"the map names {room}, expected a folder of the tree")
 
 
-def check_file(root, path, findings, later):
+def check_file(root, path, names, findings, later):
     def add(line, what):
         findings.append(f"{path}:{line}: {what}")
     check_place(path, add)
@@ -260,6 +288,7 @@ def check_file(root, path, findings, later):
     if path.endswith(".md") and "node_modules" not in path.split("/"):
         for line, what in prose_check.check_page(root, path, text, later):
             add(line, what)
+    check_documents(path, text, names, add)
     if not path.endswith(CODE):
         return
     check_sizes(path, text, add)
@@ -275,7 +304,7 @@ def check(root, later=prose_check.PROSE_LATER):
     findings = []
     paths = files_of(root)
     for path in paths:
-        check_file(root, path, findings, later)
+        check_file(root, path, set(paths), findings, later)
     readme = os.path.join(root, "README.md")
     if os.path.exists(readme):
         with open(readme, encoding="utf-8") as f:
@@ -333,6 +362,14 @@ SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
     "tests/live/round_trip_test.py": ("a = 1\n", "starting with test_"),
     "tools/x.txt": ("a\n", "top level"),
     "config/here.toml": ("path = \"/" + "work/x\"\n", "path of one machine"),
+    "core/README.md": ("Links: DECISIONS.md.\n", "DECISIONS.md names a document"),
+    "config/cites_fine.md": ("See [above](../core/README.md), `core/README.md`, <https://a.b/C.md> and [there](https://a.b/c.md). `[](int a)`\n```\n[&](int a) {}\n```\n", None),
+    "core/math/cites.cc": ("// The bound of NOTES, 5.\nint a;\n", "NOTES names a document"),
+    "core/math/cites_page.cc": ("int a;  // as DESIGN.md says\n", "DESIGN.md names a document"),
+    "core/math/cites_not.cc": ("// See core/README: a DESIGNER's NOTE.\nconst char* s = \"NOTES.md // NOTES\";\n", None),
+    "clients/python/cites.py": ("def f():\n    \"\"\"As STYLE asks.\"\"\"\n", "STYLE names a document"),
+    "clients/python/cites_not.py": ("NOTES = \"DESIGN.md # DESIGN\"\n", None),
+    "config/cites.toml": ("a = 1  # the rates of BENCH.md\n", "BENCH.md names a document"),
     "config/there.toml": ("path = \"frame" + "work/x\"\nurl = \"net/" + "work/x\"\n", None),
     "config/clear.md": ("# 1, 2, 3, 4\n\nOn Debian 12 it holds " + "very " * 9 + "long: 5 to 10 ms (eq. 17, 18 and 19, 2026-11-22), by Baraff (3), Kass (28-29), with `a 1 2 3` of x86-64.\n"
                         + "| 1 | 2 | 3 |" + " wide" * 50 + "\n```\n" + "code " * 30 + "1 2 3 4\n```\n- One.\n- [Two](../core/math/good.h), [three](#1-2-3-4) 1000 : 1 and 4\n", None),

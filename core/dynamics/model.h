@@ -78,7 +78,7 @@ enum class GainLaw : std::uint8_t {
 };
 struct Gains {
   GainLaw law = GainLaw::automatic;
-  // Per substep. Measured: core/README.md.
+  // Per substep. Measured: core/DECISIONS.md.
   double alpha = 1, beta = 300;                       // automatic
   double depth_scale = 1e-4;                          // automatic: loads press no contact much deeper than this [m]
   double explicit_alpha = 0.25, explicit_beta = 1.4;  // automatic_explicit; stable for alpha + 2 beta < 4

@@ -14,7 +14,7 @@ namespace tactus {
 
 void Tree::choose_factor(TreeFactor kind) {
   // Multiplications of the packed factor are half the sum of squares of the rows' lengths; by articulated bodies a dof
-  // costs as much as a row of this length (measured: core/README.md).
+  // costs as much as a row of this length (measured: core/DECISIONS.md).
   constexpr double kBreakEven = 7;
   double squares = 0;
   for (const std::uint32_t depth : depth_) squares += (depth + 1.0) * (depth + 1.0);

@@ -22,8 +22,8 @@ struct LcpSolverOptions {
   return 2 * rows / 3 + 1;
 }
 
-// Order (core/README.md says why): the guess's active rows as they are (with warm); then Dantzig and Lemke where there
-// are friction rows, Lemke and Dantzig elsewhere; Newton; projected Gauss-Seidel; enumeration of at most
+// Order (core/math/README.md says why): the guess's active rows as they are (with warm); then Dantzig and Lemke where
+// there are friction rows, Lemke and Dantzig elsewhere; Newton; projected Gauss-Seidel; enumeration of at most
 // kEnumerateMax rows. On failure z is the best that any of them left, the status Lemke's ray if it ended so.
 class LcpSolver {
  public:

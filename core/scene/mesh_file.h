@@ -1,5 +1,5 @@
 // Triangles from files: Wavefront OBJ, STL (binary and ASCII). Own readers, because a collision mesh must not be read
-// approximately: core/README.md, decisions, has what libraries made of damaged files.
+// approximately: core/DECISIONS.md has what libraries made of damaged files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // URDF: the robot description format of ROS (wiki.ros.org/urdf/XML), read into plain data. Reading checks form and
-// structure; whether masses and inertias are physical is judged when the robot is built (robot_inertia.h), because
+// structure; whether masses and inertias are physical is judged when the robot is built (robot_inertia.cc), because
 // that depends on what is merged and repaired.
 #pragma once
 

@@ -150,7 +150,8 @@ void FeaturePairs::add_cross_planar(std::uint32_t va, std::uint32_t vb) noexcept
   }
 }
 
-// (24): for each pair of faces, the two vertex-face contacts or an applicable pair of their edges.
+// (24): for each pair of faces, the two vertex-face contacts or an applicable pair of their edges. Which edges are
+// meant it does not say: all that pass (7), and no constraint where none does.
 void FeaturePairs::add_cross_vertices(std::uint32_t va, std::uint32_t vb) noexcept {
   const FeatureShape &a = *side_[0].shape, &b = *side_[1].shape;
   const auto borders = [](const FeatureShape& shape, std::uint32_t e, std::uint32_t f) {

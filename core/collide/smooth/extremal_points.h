@@ -65,7 +65,8 @@ struct ExtremalPair {
   bool warm = false;  // found from what the sides remembered
   std::uint32_t iterations = 0;
   // Smallest singular value of the reduced system (f'' - g'' - h f'' g'' times a length for two surfaces): the points'
-  // rates lose about 1 / this in accuracy.
+  // rates lose about 1 / this in accuracy. Appendix E's condition is neither necessary nor sufficient: a sphere in a
+  // bowl of its radius is singular although both curve, crossed cylinders are regular although both determinants are 0.
   double conditioning = 0;
   // What the rates need.
   ExtremalForm a, b;

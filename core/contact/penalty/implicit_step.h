@@ -9,7 +9,7 @@
 namespace tactus {
 
 // How long after the start of a tick its levers and normals are meant to be: halfway to the start of the last substep.
-// Velocities along them then make no work in the mean (core/README.md, "Levers of the middle").
+// Velocities along them then make no work in the mean (core/DECISIONS.md, "Levers of the middle").
 inline double implicit_lead(double h, std::uint32_t substeps) noexcept {
   return 0.5 * (h - h / substeps);
 }

@@ -314,6 +314,8 @@ void PenaltyModel::integrate(const Tick& tick, State& state, Scratch& s, StepRep
   }
 }
 
+// Eq. 2 forgets, so it is a low-pass filter and no integrator, which the paper does not say: the depth at rest is m g /
+// (kp + ki / (1 - lambda)), and where the second term is larger than kp a contact that is unloaded suddenly pops.
 void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) const noexcept {
   const Parameters& parameters = tick.parameters;
   for (std::uint32_t i = 0; i < s.count; ++i) {

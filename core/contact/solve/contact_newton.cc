@@ -31,7 +31,7 @@ constexpr double kOff = 1e-4, kBrought = 1e-6, kFurtherInside = 100;
 constexpr int kApproaches = 2;
 constexpr int kProximalSteps = 200;
 // Factorisations at which no further proximal step is begun: of piles' islands none was solved by more. Where they have
-// not come below kHopeless after kTrial of them they end, too (core/README.md).
+// not come below kHopeless after kTrial of them they end, too (core/DECISIONS.md).
 constexpr std::uint32_t kFactorisations = 700, kTrial = 200;
 constexpr double kProximalMost = 0.3;
 constexpr double kLongerLeap = 4, kLongestLeap = 4096;

@@ -18,7 +18,7 @@ struct SolverReport {
 };
 inline constexpr double kContactTolerance = 1e-9, kRoughTolerance = 1e-6;
 
-// Order (core/README.md says why): Newton from the guess; sweeps, and Newton from there; the linear complementarity
+// Order (core/contact/README.md): Newton from the guess; sweeps, and Newton from there; the linear complementarity
 // problem of four friction directions (exact where those are asked for), and Newton from there, for at most
 // Limits::pivot_rows rows; the best seen. Islands that do not fit Newton's memory (Limits::problem_rows) are swept.
 class ContactSolver {

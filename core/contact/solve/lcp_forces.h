@@ -20,7 +20,7 @@ struct LcpReport {
   double residual = 0;              // worst island (island_residual)
 };
 
-// Islands of more rows than Limits::pivot_rows are Newton's alone. Order for an island (core/README.md says why and
+// Islands of more rows than Limits::pivot_rows are Newton's alone. Order for an island (core/DECISIONS.md says why and
 // with what measured):
 //   automatic  Newton from the last forces; from sweeps; pivoting (math/lcp.h) and Newton from its answer. Small
 //   islands

@@ -1,5 +1,5 @@
 // Pairs whose extremal points are not single: surfaces that fit each other in a line or an area. They are detected, the
-// distance is right all the same, and a World goes on with them (core/README: the point of A is taken as part of it).
+// distance is right all the same, and a World goes on with them (the point of A is then taken as part of it).
 #include <doctest/doctest.h>
 
 #include <algorithm>

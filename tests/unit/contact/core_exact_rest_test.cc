@@ -1,5 +1,6 @@
 // What lies on a line, a circle or a face, under the exact stepper: it rests, and its forces carry it. Where extremal
-// points are ill-conditioned the stepper has no rates of them (core/README): no stall, and nothing but numbers.
+// points are ill-conditioned the stepper has no rates of them (core/contact/README.md): no stall, and nothing but
+// numbers.
 #include <doctest/doctest.h>
 
 #include <cmath>

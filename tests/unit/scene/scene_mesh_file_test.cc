@@ -1,5 +1,5 @@
 // Mesh files: what is read, and what is refused with file, line or triangle. Files that libraries read as something
-// else without a word (core/README.md, decisions) are refused here.
+// else without a word (core/DECISIONS.md) are refused here.
 #include "core/scene/mesh_file.h"
 
 #include <doctest/doctest.h>

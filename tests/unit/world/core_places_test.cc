@@ -174,7 +174,7 @@ struct Hourglass {
 
 }  // namespace
 
-// What rolls over a curved wall under ap sinks by the square of its way in a step (core/README, "Time steppers"): only
+// What rolls over a curved wall under ap sinks by the square of its way in a step (core/contact/README.md): only
 // what does not roll is asked for here.
 TEST_CASE("places: what touches a bowl, a ring or a floor in several places comes to rest, under each model") {
   const auto bowl = make_cavity(make_ellipsoid({1, 0.8, 0.6}));
@@ -340,7 +340,7 @@ struct Fitting {
 
 }  // namespace
 
-// Deeper by 1e-6 m in a piece of a step is no collision there (core/README, "The exact stepper").
+// Deeper by 1e-6 m in a piece of a step is no collision there (core/DECISIONS.md, "The exact stepper, case by case").
 TEST_CASE("exact, places: surfaces that fit each other neither stall nor sink") {
   const auto torus = make_torus(0.3, 0.08);
   for (const Fitting& c : {Fitting{0.1, 0.2, 3e-5}, Fitting{0.3, 0.2, 3e-6}, Fitting{1.0, 0, 1e-7}}) {
