@@ -24,7 +24,8 @@ namespace {
 // Two bodies and an arm: what live tests name. tests/fuzz/run stands in the repository.
 constexpr const char* kScenes = "tests/fuzz";
 constexpr std::uint32_t kStepMost = 200;  // a sanitized step takes long, and a longer one is no other thing
-constexpr std::uint64_t kGrantAhead = 20;
+constexpr std::uint64_t kGrantAhead = 10;
+constexpr int kTalksASession = 25;  // subscriptions, tools and bad links last as long
 
 // What only this session knows: small numbers in a talk stand for it.
 struct Told {
@@ -104,11 +105,14 @@ std::string kind_of(const v1::Request& request) {
 
 class Speaker {
  public:
-  explicit Speaker(test::WholeServer& server) : peer_(server) {
+  explicit Speaker(test::WholeServer& server) : peer_(server) {}
+  // It may drive all there is, whatever it has let go of before. False: the server has cut us off.
+  bool begin() {
     v1::Request request;
-    request.set_id(4);
-    request.mutable_acquire_lease()->add_channels("joint/arm/*");
-    peer_.request(request.SerializeAsString());
+    request.set_id(7);
+    for (const char* channel : {"world", "body/block/wrench", "body/ball/wrench", "tool/block", "joint/arm/*"})
+      request.mutable_acquire_lease()->add_channels(channel);
+    return peer_.request(request.SerializeAsString());
   }
   // False: the server has cut us off, or the world has ended.
   bool send(fuzz::Sent& sent) {
@@ -172,6 +176,7 @@ class Speaker {
     if (reply.has_subscription()) told_.subscriptions.push_back(reply.subscription().id());
     if (reply.has_snapshot()) told_.snapshot = reply.snapshot().state();
     if (reply.has_grant()) tick_ = reply.grant().tick();
+    if (reply.has_scene() || request.has_restore_snapshot()) tick_ = 0;  // or later: then a grant runs no tick
     return true;
   }
 
@@ -204,16 +209,16 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static auto* server = make_server();
-  static std::unique_ptr<Speaker> session;
+  static auto& session = *new std::unique_ptr<Speaker>;  // never destroyed, like the server, which would log of it
   static int uses = 0;
   if (std::getenv("TACTUS_FUZZ_SHARES") != nullptr) fuzz::tell_more = [] { shares.tell(); };
-  if (session == nullptr || ++uses % 100 == 0) {  // leases end
+  if (session == nullptr || ++uses % kTalksASession == 0) {
     session.reset();
     session = std::make_unique<Speaker>(*server);
     uses = 0;
   }
   fuzz::Talk talk = fuzz::read_talk({data, size});
-  bool going = true;
+  bool going = session->begin();
   for (fuzz::Sent& sent : talk) going = going && session->send(sent);
   if (!going || !session->run_on()) session.reset();
   return 0;

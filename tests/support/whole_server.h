@@ -39,7 +39,11 @@ inline Limits small_limits() {
   Limits limits;
   limits.bodies = 64;
   limits.shapes = 128;
-  limits.pairs = 512;
+  limits.pairs = 128;
+  limits.robot_dofs = 32;
+  limits.problem_contacts = 1024;
+  limits.problem_rows = 256;
+  limits.pivot_rows = 96;
   return limits;
 }
 
