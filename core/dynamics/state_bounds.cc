@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/dynamics/kinematics.h"
+#include "core/dynamics/tree.h"
+
 namespace tactus {
 
 namespace {
@@ -64,6 +67,19 @@ bool frozen_whole(const Model& model, const Robot& robot, const State& state) no
     if (state.frozen[model.joints[robot.first_joint + i].child] != state.frozen[model.joints[robot.first_joint].child])
       return false;
   }
+  return true;
+}
+
+// Where its joints put its links, whatever was written for them.
+bool bearable_links(const Model& model, std::uint32_t robot, const State& state) {
+  Tree tree(model, robot);
+  if (robot_frozen(model, state, tree.robot())) return true;  // they stand as they are
+  State placed = state;
+  tree.positions(state);
+  tree.velocities(state);
+  tree.write_links(placed);
+  for (std::uint32_t i = 0; i < tree.link_count(); ++i)
+    if (!bearable_body(placed, tree.body(i))) return false;
   return true;
 }
 
@@ -146,7 +162,7 @@ void forget_pairs(const Model& model, const std::uint8_t* of, PairMemory& pairs)
   }
 }
 
-const char* fault_in(const Model& model, std::uint32_t patches, const State& state) noexcept {
+const char* fault_in(const Model& model, std::uint32_t patches, const State& state) {
   if (state.tick > kMostTicks) return "its tick is beyond 2^53";
   const double time = static_cast<double>(state.tick) * model.step;
   if (!(std::abs(state.time - time) <= 1e-9 * (1 + time))) return "its time is not that of its tick";
@@ -159,10 +175,12 @@ const char* fault_in(const Model& model, std::uint32_t patches, const State& sta
     if (share(state.v_WBcm(b), kMostSpeed) < kCut || share(state.w_WB(b), kMostTurn) < kCut)
       return "a body is faster than 1e4 m/s or 1e4 rad/s";
   }
-  for (const Robot& robot : model.robots) {
+  for (std::uint32_t i = 0; i < model.robots.size(); ++i) {
+    const Robot& robot = model.robots[i];
     if (!bearable_joints(model, robot, state)) return "a joint's position is impossible";
     if (times_bound(model, robot, state) * kCut > 1) return "a joint is faster than 1e4 m/s or 1e4 rad/s";
     if (!frozen_whole(model, robot, state)) return "a robot is frozen in part";
+    if (!bearable_links(model, i, state)) return "a joint puts its link where no body can be";
   }
   for (const PairRecord& r : state.pairs.records())
     if (!is_pair(model, patches, r.key)) return "a pair of shapes is not of this scene";

@@ -38,7 +38,7 @@ bool bearable_force(const SpatialForce& F) noexcept;
 void forget_pairs(const Model& model, const std::uint8_t* of, PairMemory& pairs) noexcept;
 
 // Why a world of this model cannot go on from a state that comes from outside; null: it can. The sizes are right.
-// patches: Limits::patches_per_pair.
-const char* fault_in(const Model& model, std::uint32_t patches, const State& state) noexcept;
+// patches: Limits::patches_per_pair. Allocates: not for the tick.
+const char* fault_in(const Model& model, std::uint32_t patches, const State& state);
 
 }  // namespace tactus

@@ -42,7 +42,9 @@ class Peer {
     lease();
     attach(epoch_);
   }
+  // The present one, as far as replies have told.
   [[nodiscard]] std::uint32_t epoch() const { return epoch_; }
+  [[nodiscard]] std::uint32_t session() const { return session_; }
   // False: the server has cut us off.
   bool request(const std::string& payload) {
     v1::Request parsed;
@@ -50,6 +52,7 @@ class Peer {
     if (!write(payload)) return false;
     if (answered && parsed.has_command()) return true;  // its verdict is in the states
     while (read(reply_)) {
+      if (reply_.has_scene()) epoch_ = reply_.scene().scene_epoch();
       if (reply_.id() == (answered ? parsed.id() : 0) && !reply_.has_event()) return answered;
     }
     return false;

@@ -58,7 +58,7 @@ TALK_MESSAGES, TALK_BYTES = 24, 12_000
 
 
 def sent_messages(data):
-    """(door, message) of a file that record_seeds left. Epochs become 1, which the target takes for the present one."""
+    """(door, message) of a file that record_seeds left. Epochs, leases and subscriptions become 1: the target takes it for the present one."""
     from tactus.messages import CommandPacket, DevicePacket, GrantPacket, Ping, Request
 
     kinds, at = {255: Request, 2: CommandPacket, 8: DevicePacket, 5: GrantPacket, 3: Ping}, 0
@@ -71,6 +71,10 @@ def sent_messages(data):
             continue
         if hasattr(body, "DESCRIPTOR") and "scene_epoch" in body.DESCRIPTOR.fields_by_name:
             body.scene_epoch = 1
+        if door == 255 and message.WhichOneof("body") in ("renew_lease", "release_lease"):
+            body.lease = 1
+        if door == 255 and message.WhichOneof("body") == "unsubscribe":
+            body.id = 1
         yield door, message
 
 
@@ -102,15 +106,18 @@ def talk_seeds(folder, recorded):
             request = Request(id=9)
             getattr(request, field.name).SetInParent()
             put([piece(255, request)])
+    free_run = piece(255, Request(id=8, set_lockstep={"on": False}))
     for file in sorted(recorded.glob("*.sent")) if recorded else []:
-        talk, size = [], 0
+        talk, size, lockstep = [free_run], 0, False  # the target's world stands in lockstep
         for door, message in sent_messages(file.read_bytes()):
             one = piece(door, message)
+            if door == 255 and message.WhichOneof("body") == "set_lockstep":
+                lockstep = message.set_lockstep.on
             if len(talk) > 1 and talk[-1][1] == talk[-2][1] == one[1] or len(one[0]) > TALK_BYTES:
                 continue
             if len(talk) == TALK_MESSAGES or size + len(one[0]) > TALK_BYTES:
                 put(talk)
-                talk, size = [], 0
+                talk, size = [] if lockstep else [free_run], 0
             talk.append(one)
             size += len(one[0])
         put(talk)
@@ -119,10 +126,10 @@ def talk_seeds(folder, recorded):
 
 def restore_seeds(folder):
     """Each model in each scene with one number changed in each way."""
-    for scene in range(5):
-        for model in range(7):
+    for scene in range(16):
+        for model in (*range(7), 2 | 1 << 7):  # lcp with its exact stepper, too
             for how, number in enumerate((0, 9, 41, 130)):
-                write(folder, "restore", f"{scene}-{model}-{how}", bytes([scene, model | (how % 2) << 7, number, 0, how, 40 + 30 * how]))
+                write(folder, "restore", f"{scene}-{model}-{how}", bytes([scene, model, number, 0, how, 40 + 30 * how]))
 
 
 def mcap_of(records):

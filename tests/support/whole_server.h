@@ -39,7 +39,11 @@ inline Limits small_limits() {
   Limits limits;
   limits.bodies = 64;
   limits.shapes = 128;
-  limits.pairs = 512;
+  limits.pairs = 128;
+  limits.robot_dofs = 32;
+  limits.problem_contacts = 1024;
+  limits.problem_rows = 256;
+  limits.pivot_rows = 96;
   return limits;
 }
 
@@ -56,9 +60,10 @@ inline net::NetOptions free_ports() {
 
 class WholeServer {
  public:
-  WholeServer(const std::string& scene_toml, const net::NetOptions& options)
+  // name: stands for the scene's file; other files are named beside it.
+  WholeServer(const std::string& scene_toml, const net::NetOptions& options, const std::string& name = "fuzz")
       : link_(small_limits().bodies, 64, 256),
-        world_(make_world(scene_toml)),
+        world_(make_world(scene_toml, name)),
         blank_(world_->state()),
         model_(world_.get()),
         loop_(tick_options(), link_, std::move(world_), 7),
@@ -71,10 +76,10 @@ class WholeServer {
   }
 
  private:
-  static std::unique_ptr<World> make_world(const std::string& scene_toml) {
+  static std::unique_ptr<World> make_world(const std::string& scene_toml, const std::string& name) {
     SceneOptions options;
     options.limits = small_limits();
-    return std::make_unique<World>(parse_scene(scene_toml, "fuzz", options), small_limits());
+    return std::make_unique<World>(parse_scene(scene_toml, name, options), small_limits());
   }
   static TickOptions tick_options() {
     TickOptions options;
