@@ -14,8 +14,6 @@ inline constexpr double kMostSpeed = 1e4;  // of a mass centre, and of a joint t
 inline constexpr double kMostTurn = 1e4;   // of a body, and of a joint that turns [rad/s]
 // One day at the greatest speed; a number of this size still resolves a micrometre.
 inline constexpr double kMostPlace = 1e9;  // of a mass centre from W's origin, and of a joint [m or rad]
-// What stands still may be given this far off: the links of a robot that stand on it are then within kMostPlace.
-inline constexpr double kMostFixedPlace = 0.5 * kMostPlace;  // [m]
 // A force beyond, or one at a body that was frozen in this step, moved nothing: it is none.
 inline constexpr double kMostForce = 1e30;  // [N or N m]
 // Ticks are counted exactly in numbers of double precision up to here.

@@ -52,7 +52,7 @@ double left_out_busy(const LinkFigures& f) {
 
 LinkCause largest_blame(const LinkFigures& f) {
   if (f.deaf_client || f.mute_client) return LinkCause::lossy_link;
-  const double own = f.tells_due ? f.left_out : left_out_busy(f),
+  const double own = std::max(f.unheard, f.tells_due ? f.left_out : left_out_busy(f)),
                overtaken = f.tells_due ? f.overtaken : f.unanswered - own, lost = f.lost_down + f.lost_up;
   const double rest = std::max(0.0, 1 - f.success_rate_window - lost - own - overtaken - f.skipped - f.refused);
   std::array<Blame, 5> blame{{{LinkCause::lossy_link, lost},
@@ -82,6 +82,9 @@ std::string lost_by_link(const LinkFigures& f) {
 }
 
 std::string slow_client(const LinkFigures& f) {
+  if (f.unheard > 2 * f.left_out)  // it has not told what it had meanwhile
+    return text("the client stood still: in %.1f %% of the cycles nothing came from it, by whatever way",
+                100 * f.unheard);
   if (!f.tells_due)
     return text(
         "the client is slow: it answered %.0f %% of the states that reached it, %.0f us (p50; p99 %.0f) after their "
@@ -164,7 +167,8 @@ void OwnPeriod::command(const CommandNote& note) noexcept {
   const bool follows = last_.sequence != 0 && note.sequence > last_.sequence && note.states_due >= last_.states_due &&
                        note.send_ns > last_.send_ns && last_.states_due != 0;
   if (follows) {
-    const auto commands = static_cast<double>(note.sequence - last_.sequence);
+    const std::uint64_t numbers = note.sequence - last_.sequence, others = note.others - last_.others;
+    const auto commands = static_cast<double>(numbers > others ? numbers - others : 1);  // those that were lost, too
     const std::size_t at = count_++ % kKept;
     due_[at] = static_cast<double>(note.states_due - last_.states_due) / commands;
     interval_ns_[at] = static_cast<double>(note.send_ns - last_.send_ns) / commands;
@@ -172,7 +176,7 @@ void OwnPeriod::command(const CommandNote& note) noexcept {
     busy_[at] = worked / interval_ns_[at];
   }
   if (note.sequence > last_.sequence) last_ = note;
-  if (follows && count_ % kJudgeEvery == 0) judge();
+  if (follows && (count_ % kJudgeEvery == 0 || (count_ >= kFewest && count_ < kJudgeEvery))) judge();
 }
 
 void OwnPeriod::judge() noexcept {
@@ -186,21 +190,30 @@ void OwnPeriod::judge() noexcept {
   cycles_ = due >= 1.5 && lives && median(busy_) < kBusy ? due : 1;
 }
 
-void ControlSpan::command(std::uint64_t now_ns, bool ends) noexcept {
+bool ControlSpan::command(std::uint64_t now_ns, bool ends) noexcept {
   const bool follows = now_ns <= last_ns_ + kIdleNs;
   last_ns_ = now_ns;
-  if (ends) return end();
+  if (ends) {
+    end(now_ns);
+    return false;
+  }
   streak_ = follows ? streak_ + 1 : 1;
-  running_ = running_ || streak_ >= kLoopCommands;
+  const bool runs = running_ && over_ns_ == kNever;
+  if (!runs && streak_ >= kLoopCommands) {
+    running_ = true;
+    begun_ = false;
+    over_ns_ = kNever;
+  }
+  return !runs && streak_ == 1;
 }
 
-void ControlSpan::end() noexcept {
-  running_ = begun_ = false;
+void ControlSpan::end(std::uint64_t now_ns) noexcept {
+  over_ns_ = std::min(over_ns_, now_ns);
   streak_ = 0;
 }
 
 ControlSpan::Phase ControlSpan::cycle(std::uint64_t now_ns) noexcept {
-  if (running_ && now_ns > last_ns_ + kForgottenNs) end();
+  if (now_ns > over_ns_ || now_ns > last_ns_ + kForgottenNs) running_ = begun_ = false;
   if (!running_) return Phase::off;
   if (now_ns > last_ns_ + kIdleNs) return Phase::silent;
   return std::exchange(begun_, true) ? Phase::on : Phase::begins;
@@ -263,7 +276,7 @@ void LinkMeter::server(std::int64_t wake_late_ns, std::int64_t work_ns) noexcept
 void LinkMeter::begin(const Totals& totals) noexcept {
   const auto skip = [&](std::uint64_t Totals::*field) { before_.*field += totals.*field - totals_.*field; };
   for (const auto field : {&Totals::states_received, &Totals::down_lost, &Totals::commands_sent, &Totals::up_received,
-                           &Totals::up_lost, &Totals::skipped, &Totals::refused, &Totals::states_due})
+                           &Totals::up_lost, &Totals::skipped, &Totals::refused, &Totals::states_due, &Totals::unheard})
     skip(field);
   totals_ = totals;
   since_applied_ = 0;
@@ -315,13 +328,16 @@ void LinkMeter::shares(LinkFigures& f) const {
   f.lost_down = share(down_lost, down_lost + received);
   f.lost_up = share(up_lost, up_lost + during(&Totals::up_received));
   f.unanswered = received <= sent ? 0 : share(received - sent, received);
+  // What is told after a long silence may be of more cycles than were counted in it.
+  const double missed = 1 - f.success_rate_window;
   const double owed = static_cast<double>(due) / f.own_period - static_cast<double>(sent);
-  f.left_out = cycles == 0 ? 0 : std::clamp(owed / static_cast<double>(cycles), 0.0, 1.0);
+  f.left_out = cycles == 0 ? 0 : std::clamp(owed / static_cast<double>(cycles), 0.0, missed);
   f.overtaken = received <= due || !f.tells_due ? 0 : share(received - due, cycles);
   f.skipped = share(during(&Totals::skipped), cycles);
   f.refused = share(during(&Totals::refused), cycles);
-  const double answered_for = f.tells_due ? f.left_out : f.unanswered;
-  f.bunched = std::max(0.0, 1 - f.success_rate_window - f.lost_down - f.lost_up - answered_for - f.skipped - f.refused);
+  f.unheard = std::min(missed, share(during(&Totals::unheard), cycles));
+  const double answered_for = std::max(f.unheard, f.tells_due ? f.left_out : f.unanswered);
+  f.bunched = std::max(0.0, missed - f.lost_down - f.lost_up - answered_for - f.skipped - f.refused);
 }
 
 LinkFigures LinkMeter::figures() const {

@@ -42,6 +42,7 @@ struct LinkFigures {
   std::uint64_t window_cycles = 0;                // of the shares
   std::uint32_t lost_in_a_row_window = 0;         // the most within it
   double overtaken = 0;                           // states that the next one followed too closely, per cycle
+  double unheard = 0;                             // cycles in which the client stood still, by its silence
   bool tells_due = false;                         // the client says which states it could have answered
   bool deaf_client = false, mute_client = false;  // one way of UDP: nothing of the one side arrives at the other
 };
@@ -73,10 +74,13 @@ struct CommandNote {
   std::uint64_t sequence = 0, states_due = 0;
   std::int64_t send_ns = 0, recv_ns = 0;  // client's clock; recv: arrival of the state that it answers, 0: not known
   std::uint32_t deadline_us = 0;
+  // Datagrams of its sender that were no commands, so far: they have sequence numbers, too. Only differences count.
+  std::uint64_t others = 0;
 };
 
 // The period of a controller that is slower than the states because it means to be: it leaves the same number of them
-// out each time, does not work all the while, and its commands live until the next. Medians of the last 64 commands.
+// out each time, does not work all the while, and its commands live until the next. Medians of the last 64 commands; of
+// the first ones of a loop as soon as there are four, so that the period is known before its cycles are counted.
 class OwnPeriod {
  public:
   void command(const CommandNote& note) noexcept;
@@ -84,7 +88,7 @@ class OwnPeriod {
   [[nodiscard]] double cycles() const noexcept { return cycles_; }
 
  private:
-  static constexpr std::size_t kKept = 64, kJudgeEvery = 16;
+  static constexpr std::size_t kKept = 64, kJudgeEvery = 8, kFewest = 4;
   void judge() noexcept;
   std::array<double, kKept> due_{}, interval_ns_{}, busy_{};
   std::uint64_t count_ = 0;
@@ -93,17 +97,19 @@ class OwnPeriod {
 };
 
 // From where to where a control loop runs. A few commands are none; it is over when it says so, and silent, but not
-// over, when commands stay away. Times: one clock.
+// over, when commands stay away. Times: one clock; cycles may be told of after the end that they came before.
 class ControlSpan {
  public:
   enum class Phase : std::uint8_t { off, begins, on, silent };
-  void command(std::uint64_t now_ns, bool ends) noexcept;
-  void end() noexcept;
+  // True: it may be the first of a loop.
+  bool command(std::uint64_t now_ns, bool ends) noexcept;
+  void end(std::uint64_t now_ns) noexcept;
   // Of a cycle that ends now; begins: once.
   [[nodiscard]] Phase cycle(std::uint64_t now_ns) noexcept;
 
  private:
-  std::uint64_t last_ns_ = 0;
+  static constexpr std::uint64_t kNever = UINT64_MAX;
+  std::uint64_t last_ns_ = 0, over_ns_ = kNever;
   std::uint32_t streak_ = 0;
   bool running_ = false, begun_ = false;
 };
@@ -141,6 +147,7 @@ class LinkMeter {
     std::uint64_t commands_sent = 0, up_received = 0, up_lost = 0;
     std::uint64_t skipped = 0, refused = 0;  // grid points without a tick; commands
     std::uint64_t states_due = 0;            // DueStates; 0: the client does not say
+    std::uint64_t unheard = 0;               // cycles of so long a silence of the client that it must have stood still
     bool deaf_client = false, mute_client = false;
   };
 
@@ -151,7 +158,11 @@ class LinkMeter {
   void cycle(bool applied, const Totals& totals) noexcept;
   // What has become known since of the cycles before.
   void revise(const Totals& totals) noexcept { totals_ = totals; }
-  void command(const CommandNote& note) noexcept { own_period_.command(note); }
+  // begins: the first of a loop, whose period may be another.
+  void command(const CommandNote& note, bool begins) noexcept {
+    if (begins) own_period_ = {};
+    own_period_.command(note);
+  }
   void compute(std::int64_t ns) noexcept { compute_.add(ns); }
   void down(std::int64_t difference_ns, std::uint64_t now_ns) noexcept;
   void up(std::int64_t difference_ns, std::uint64_t now_ns) noexcept;

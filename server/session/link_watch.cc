@@ -19,10 +19,15 @@ std::int64_t difference(std::uint64_t a, std::uint64_t b) noexcept {
 
 void LinkWatch::command(const CommandStamps& s, std::uint64_t now_ns) noexcept {
   ++commands_;
-  span_.command(now_ns, s.ends);
+  const bool begins = span_.command(now_ns, s.ends);
   count_states(s, now_ns);
-  meter_.command({s.sequence, s.states_due, static_cast<std::int64_t>(s.client_send_ns),
-                  static_cast<std::int64_t>(s.client_recv_ns), s.deadline_us});
+  meter_.command({.sequence = s.sequence,
+                  .states_due = s.states_due,
+                  .send_ns = static_cast<std::int64_t>(s.client_send_ns),
+                  .recv_ns = static_cast<std::int64_t>(s.client_recv_ns),
+                  .deadline_us = s.deadline_us,
+                  .others = datagrams_ - commands_},
+                 begins);
   if (s.client_send_ns != 0) meter_.up(difference(now_ns, s.client_send_ns), now_ns);
   if (s.client_recv_ns == 0 || s.client_send_ns < s.client_recv_ns) return;
   meter_.compute(difference(s.client_send_ns, s.client_recv_ns));
@@ -31,11 +36,20 @@ void LinkWatch::command(const CommandStamps& s, std::uint64_t now_ns) noexcept {
 }
 
 void LinkWatch::heartbeat(const CommandStamps& s, std::uint64_t now_ns) noexcept {
-  if (s.ends) span_.end();
+  if (s.ends) span_.end(now_ns);
   if (s.states_received != 0) count_states(s, now_ns);
 }
 
+void LinkWatch::request(std::uint64_t now_ns) noexcept {
+  last_request_ns_ = now_ns;
+  heard_tick_ = tick_;
+  quiet_cycles_ = 0;
+}
+
 void LinkWatch::datagram(std::uint64_t now_ns) noexcept {
+  heard_tick_ = tick_;
+  quiet_cycles_ = 0;
+  ++datagrams_;
   last_datagram_ns_ = now_ns;
   totals_.mute_client = false;
 }
@@ -68,8 +82,18 @@ void LinkWatch::look_for_mute_client(std::uint64_t now_ns) noexcept {
     totals_.mute_client = true;
 }
 
+// A client tells of itself four times a second, whatever its loop does: one that does not stands still. Counted in
+// ticks: while the server stands still it hears nobody.
+void LinkWatch::count_unheard(const TickStamps& s) noexcept {
+  ++quiet_cycles_;
+  const auto ticks = static_cast<double>(s.tick - std::min(s.tick, heard_tick_));
+  if (1000 * s.period_us * ticks < static_cast<double>(kSilentNs)) return;
+  totals_.unheard += std::exchange(quiet_cycles_, 0);
+}
+
 void LinkWatch::tick(const TickStamps& s, std::uint64_t up_received, std::uint64_t up_lost,
                      std::uint64_t refused) noexcept {
+  tick_ = s.tick;
   sent_[s.tick % sent_.size()] = {s.tick, s.send_ns};
   ++states_sent_;
   const std::uint64_t skipped = s.ticks_missed > ticks_missed_ ? s.ticks_missed - ticks_missed_ : 0;
@@ -84,6 +108,7 @@ void LinkWatch::tick(const TickStamps& s, std::uint64_t up_received, std::uint64
   totals_.commands_sent = commands_ + up_lost;
   if (phase == ControlSpan::Phase::silent) return meter_.revise(totals_);
   if (phase == ControlSpan::Phase::begins) return meter_.begin(totals_);
+  count_unheard(s);
   meter_.set_period_us(s.period_us);
   meter_.server(static_cast<std::int64_t>(1000 * s.wake_late_us), static_cast<std::int64_t>(1000 * s.work_us));
   totals_.skipped += skipped;

@@ -33,9 +33,9 @@ class LinkWatch {
   void heartbeat(const CommandStamps& stamps, std::uint64_t now_ns) noexcept;
   // Any authentic datagram; a request on the control connection. Where only these go on, UDP passes one way.
   void datagram(std::uint64_t now_ns) noexcept;
-  void request(std::uint64_t now_ns) noexcept { last_request_ns_ = now_ns; }
+  void request(std::uint64_t now_ns) noexcept;
   // The client gave its leases back: its loop is over.
-  void end() noexcept { span_.end(); }
+  void end() noexcept { span_.end(0); }
   // A verdict applied or clamped. age: arrival to application.
   void applied(std::uint32_t age_us) noexcept;
   // The client has been sent the state of a tick. Since its session began: datagrams that came, sequence numbers that
@@ -51,13 +51,15 @@ class LinkWatch {
   };
   void count_states(const CommandStamps& stamps, std::uint64_t now_ns) noexcept;
   void look_for_mute_client(std::uint64_t now_ns) noexcept;
+  void count_unheard(const TickStamps& stamps) noexcept;
 
   LinkMeter meter_;
   LinkMeter::Totals totals_;
   ControlSpan span_;
   std::array<Sent, 1024> sent_{};
-  std::uint64_t commands_ = 0, ticks_missed_ = 0;
+  std::uint64_t datagrams_ = 0, commands_ = 0, ticks_missed_ = 0;
   std::uint64_t last_datagram_ns_ = 0, last_request_ns_ = 0;
+  std::uint64_t tick_ = 0, heard_tick_ = 0, quiet_cycles_ = 0;  // since anything came, by whatever way
   // States that the client says it has: looked at now and then, for a client that hears nothing and speaks.
   std::uint64_t looked_ns_ = 0, states_sent_ = 0, sent_before_ = 0, received_before_ = 0;
   std::uint32_t same_ = 0;

@@ -15,6 +15,7 @@ import tactus  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("TACTUS_BIN") or REPOSITORY / "build" / "release" / "bin")
 SLEEPER_LATE = 0.005  # share of wake-ups; a cause is named from 2 % of the cycles on
+WATCH_EVERY_S = 0.25
 JITTER = dict(jitter_us=9000, keep_order=True)
 
 
@@ -100,20 +101,38 @@ def hurt(process, case, chance, until):
             process.send_signal(signal.SIGCONT)
 
 
+def quality_of_controller(client):
+    return next((s.quality for s in client.statistics().clients if s.name == "controller"), None)
+
+
+def watch(process, port):
+    """Of a sound loop nothing may be named at any time: the first cause that is, and its sentence."""
+    with tactus.connect("127.0.0.1", port, name="harness") as c:
+        while process.poll() is None:
+            quality = quality_of_controller(c)
+            if quality and tactus.LinkCause(quality.cause).name not in ("NONE", "UNKNOWN"):
+                return tactus.LinkCause(quality.cause).name, quality.explanation
+            time.sleep(WATCH_EVERY_S)
+    return None
+
+
 def one_run(server, port, language, case, seed):
     """(cause by the server, its sentence, cause by the client's own meter or None, share of late wake-ups of the sleeper)."""
     chance = random.Random(seed)
     sleeper = subprocess.Popen([str(BIN / "tactus_link_controller"), "0", "sleeper", "0", "0", str(case.length_s)], stdout=subprocess.PIPE, text=True)
     process = controller(language, port, case)
+    named = None
     try:
         end = time.monotonic() + case.length_s - 0.1
         if case.faults:
             time.sleep(case.after_s)
             with tactus.connect("127.0.0.1", port, name="harness") as c:
                 session = next(s.session for s in c.statistics().clients if s.name == "controller")
-                c.set_link_faults(seed=seed, session=session, **case.faults)
+                c.set_link_faults(seed=seed, session=session, keep=True, **case.faults)
         if case.stop:
             hurt(process if case.stop[0] == "client" else server, case, chance, end)
+        if case.right == "NONE":
+            named = watch(process, port)
         told = process.communicate(timeout=60)[0].strip().split("\t")
         late = float(sleeper.communicate(timeout=60)[0])
     finally:
@@ -121,4 +140,5 @@ def one_run(server, port, language, case, seed):
             p.kill()
             p.wait()
     own = tactus.LinkCause(int(told[2])).name if len(told) > 2 else None
-    return tactus.LinkCause(int(told[0])).name, told[1], own, late
+    cause, text = named or (tactus.LinkCause(int(told[0])).name, told[1])
+    return cause, text, own, late

@@ -328,10 +328,13 @@ struct Client::Impl::Turn {
   std::optional<std::pair<Report::End, std::string>> end;
 };
 
-// Waits for a state newer than `seen`, at most 20 ms; says whether the loop must end without it.
+// Waits for a state newer than `seen`, at most 20 ms; says whether the loop must end without it. A program that was
+// suspended may come to this before its io thread does.
 Client::Impl::Turn Client::Impl::take_turn(std::uint64_t& seen, bool was_armed, std::int64_t heard_ns) {
   Turn turn;
   turn.state = wait_newer(seen, std::chrono::milliseconds(20));
+  const bool silent = !turn.state && now_ns() - heard_ns > kStandstillNs;
+  if (silent) stood_still();
   const std::lock_guard lock(m);
   if (turn.state) seen = returned_number;
   turn.link = link_locked();
@@ -339,7 +342,7 @@ Client::Impl::Turn Client::Impl::take_turn(std::uint64_t& seen, bool was_armed, 
     turn.end = {Report::End::link_lost, down_reason.empty() ? "not connected" : down_reason};
   else if (was_armed && !armed)
     turn.end = {Report::End::disarmed, disarm_reason.empty() ? "disarmed" : disarm_reason};
-  else if (!turn.state && now_ns() - heard_ns > 1'000'000'000)
+  else if (silent)
     turn.end = {Report::End::silent, !stream_problem.empty()
                                          ? stream_problem
                                          : "no state for a second" + why_silent_locked("; in lockstep, use advance()")};

@@ -404,6 +404,7 @@ void Client::Impl::beat() {
     if (now - heartbeat_ns > 250 * kMillisecond) send_heartbeat();
     if (now - renewed_ns > options.lease.count() * kMillisecond / 3) renew_leases();
     const std::int64_t heard_ns = session.last_received_ns();
+    look_for_deafness(*link, heard_ns);
     if (probe_sent_ns <= heard_ns && now - heard_ns > 2000 * kMillisecond) {
       probe_sent_ns = now;
       v1::Request probe;
@@ -416,12 +417,18 @@ void Client::Impl::beat() {
   });
 }
 
+void Client::Impl::look_for_deafness(const Realtime& link, std::int64_t tcp_ns) {
+  const std::lock_guard lock(m);
+  quality.look_for_deafness(now_ns(), link.heard_ns(), tcp_ns);
+}
+
 // Outside the lock: percentiles take longer than a control loop should wait.
 void Client::Impl::refresh_figures() {
   auto meter = std::make_unique<LinkMeter>();
   {
     const std::lock_guard lock(m);
     *meter = quality.meter();
+    quality.count_silence(*meter, now_ns());
   }
   LinkFigures fresh = meter->figures();
   const std::lock_guard lock(m);

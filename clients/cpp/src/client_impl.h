@@ -57,6 +57,7 @@ struct Client::Impl {
   void renew_leases();
   void send_heartbeat(std::uint64_t challenge = 0);
   void refresh_figures();
+  void look_for_deafness(const Realtime& link, std::int64_t tcp_ns);
 
   // --- any thread
   Outcome ask(v1::Request request, std::chrono::milliseconds timeout);

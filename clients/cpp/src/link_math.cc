@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace tactus::client {
+namespace {
+
+// UDP one way. Pongs come every 100 ms, states mostly every millisecond; over TCP something comes every 700 ms.
+constexpr std::int64_t kSilentNs = 250'000'000;
+constexpr std::int64_t kGraceNs = 20'000'000;  // both are read in one turn of the io thread: after a suspension, too
+constexpr std::uint64_t kUnheardStates = 10;   // the first states of a server that was suspended echo nothing new
+
+}  // namespace
 
 bool ReplayWindow::accept(std::uint64_t sequence) {
   if (sequence == 0) return false;
@@ -149,7 +157,7 @@ void Quality::on_state(const State& state, std::uint32_t decimation, const Datag
   lost = std::min(lost, gap);
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(lost, kWindow); ++i) received_.push(false);
   received_.push(true);
-  std::uint64_t from_tick = states_ > 0 && state.scene_epoch == epoch_ ? tick_ : state.tick;
+  const std::uint64_t from_tick = states_ > 0 && state.scene_epoch == epoch_ ? tick_ : state.tick;
   lost_in_a_row_ = static_cast<std::uint32_t>(lost);
   lost_in_a_row_max_ = std::max(lost_in_a_row_max_, lost_in_a_row_);
   states_lost_ += lost;
@@ -159,21 +167,38 @@ void Quality::on_state(const State& state, std::uint32_t decimation, const Datag
   packets_lost_ = packets_lost;
   const std::int64_t arrived_ns = datagrams.arrived_ns != 0 ? datagrams.arrived_ns : state.receive_ns;
   received_at_[state.tick % received_at_.size()] = {state.tick, arrived_ns};
-  if (datagrams.overflowed > overflowed_) due_.overflowed(datagrams.overflowed - overflowed_);
+  if (datagrams.overflowed > overflowed_) {
+    const std::uint64_t unread =
+        std::min(lost, datagrams.overflowed - overflowed_);  // a state may be several datagrams
+    due_.overflowed(unread);
+    states_unread_ += unread;
+  }
   overflowed_ = datagrams.overflowed;
   due_.arrived(arrived_ns);
+  From from{from_tick, arrived_ns_};
+  arrived_ns_ = arrived_ns;
+  step_ = step;
+  look_for_muteness(state, arrived_ns);
   totals_.down_lost = datagrams.lost;
   count_times(state, arrived_ns);
   // Far, and no datagrams missing in between: a restore or a pause, no cycles.
-  if (state.tick > from_tick + kFarTicks && lost == 0) from_tick = state.tick;
-  count_cycles(state, step, from_tick, arrived_ns);
+  if (state.tick > from.tick + kFarTicks && lost == 0) from.tick = state.tick;
+  count_cycles(state, step, from, arrived_ns);
 }
 
 void Quality::on_sent(const Sent& sent) {
   ++counts_.sent;
-  span_.command(static_cast<std::uint64_t>(sent.ns), sent.ends);
+  if (newest_sent_ <= echoed_) unheard_ns_ = sent.ns;
+  newest_sent_ = sent.sequence;
+  const bool begins = span_.command(static_cast<std::uint64_t>(sent.ns), sent.ends);
   const std::int64_t received = receive_ns(sent.expected_tick);
-  meter_.command({sent.sequence, due_.count(), sent.ns, received, sent.deadline_us});
+  meter_.command({.sequence = sent.sequence,
+                  .states_due = due_.count(),
+                  .send_ns = sent.ns,
+                  .recv_ns = received,
+                  .deadline_us = sent.deadline_us,
+                  .others = sent.sequence - counts_.sent},
+                 begins);
   if (received == 0) return;
   meter_.compute(sent.ns - received);
   due_.answered(sent.ns - received, static_cast<std::int64_t>(period_ns_));
@@ -191,6 +216,35 @@ bool Quality::applied_within(std::uint64_t after, std::uint64_t until) const {
   return false;
 }
 
+// States that go on to echo nothing new of the commands that leave: the server hears none of them.
+void Quality::look_for_muteness(const State& state, std::int64_t arrived_ns) {
+  if (state.echo_sequence > echoed_ || newest_sent_ <= echoed_) {
+    states_unheard_ = 0;
+    unheard_ns_ = std::max(unheard_ns_, arrived_ns);
+    totals_.mute_client = false;
+    return;
+  }
+  ++states_unheard_;
+  totals_.mute_client = states_unheard_ >= kUnheardStates && arrived_ns - unheard_ns_ > kSilentNs;
+}
+
+void Quality::look_for_deafness(std::int64_t now_ns, std::int64_t datagram_ns, std::int64_t tcp_ns) {
+  const bool silent = datagram_ns != 0 && tcp_ns - datagram_ns > kSilentNs;
+  totals_.deaf_client = silent && (totals_.deaf_client || now_ns - tcp_ns > kGraceNs);
+}
+
+void Quality::count_silence(LinkMeter& meter, std::int64_t now_ns) const {
+  if (!totals_.deaf_client) return;
+  meter.revise(totals_);
+  ControlSpan span = span_;
+  const double every_ns = static_cast<double>(step_) * period_ns_;
+  for (std::uint64_t i = 1; i <= kFarTicks; ++i) {
+    const std::int64_t at = arrived_ns_ + static_cast<std::int64_t>(static_cast<double>(i) * every_ns);
+    if (at > now_ns || span.cycle(static_cast<std::uint64_t>(at)) != ControlSpan::Phase::on) return;
+    meter.cycle(false, totals_);
+  }
+}
+
 void Quality::count_times(const State& state, std::int64_t arrived_ns) {
   const auto arrived = static_cast<std::uint64_t>(arrived_ns);
   if (state.echo_sequence > echoed_ && state.echo_client_send_ns != 0) {
@@ -200,8 +254,10 @@ void Quality::count_times(const State& state, std::int64_t arrived_ns) {
   meter_.down(arrived_ns - state.send_ns, arrived);
 }
 
-// The cycles between two states: those whose states were lost, and those that the server skipped, too.
-void Quality::count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick, std::int64_t arrived_ns) {
+// The cycles between two states: those whose states were lost, and those that the server skipped, too. What was counted
+// meanwhile becomes known with the last of them.
+void Quality::count_cycles(const State& state, std::uint64_t step, From from, std::int64_t arrived_ns) {
+  const LinkMeter::Totals before = totals_;
   totals_.states_received = states();
   totals_.states_due = states_due();
   totals_.commands_sent = counts_.sent;
@@ -211,16 +267,43 @@ void Quality::count_cycles(const State& state, std::uint64_t step, std::uint64_t
   const std::uint64_t missed = state.ticks_missed > ticks_missed_ ? state.ticks_missed - ticks_missed_ : 0;
   ticks_missed_ = state.ticks_missed;
   const bool lockstep = (state.status_bits & v1::STATUS_LOCKSTEP) != 0;
-  const ControlSpan::Phase phase = span_.cycle(static_cast<std::uint64_t>(arrived_ns));
-  if (phase == ControlSpan::Phase::off) return;
-  if (phase == ControlSpan::Phase::begins) return meter_.begin(totals_);
-  if (phase == ControlSpan::Phase::silent || state.tick <= from_tick) return meter_.revise(totals_);
+  const std::uint64_t ticks = state.tick > from.tick ? state.tick - from.tick : 0,
+                      width = lockstep && ticks > 0 ? ticks : step, n = ticks / width;
+  const double every_ns =
+      static_cast<double>(arrived_ns - from.arrived_ns) / static_cast<double>(std::max<std::uint64_t>(n, 1));
+  bool counted = false;
+  for (std::uint64_t i = 1; i < n; ++i) {
+    const std::uint64_t t = from.tick + i * width;
+    const auto ago_ns = static_cast<std::int64_t>(static_cast<double>(n - i) * every_ns);
+    if (!is_cycle(arrived_ns - ago_ns)) continue;
+    meter_.cycle(applied_within(t - width, t), before);
+    counted = true;
+  }
+  const bool is_last = is_cycle(arrived_ns);
+  if (n == 0 || !is_last) {
+    if (counted || is_last) meter_.revise(totals_);
+    return;
+  }
   totals_.skipped += missed;
   meter_.server(static_cast<std::int64_t>(1000 * state.wake_late_us), static_cast<std::int64_t>(1000 * state.work_us));
   for (std::uint64_t i = 0; i < std::min(missed, kFarTicks); ++i) meter_.cycle(false, totals_);
-  const std::uint64_t width = lockstep ? state.tick - from_tick : step;
-  for (std::uint64_t t = from_tick; t + width <= state.tick; t += width)
-    meter_.cycle(applied_within(t, t + width), totals_);
+  meter_.cycle(applied_within(state.tick - width, state.tick), totals_);
+}
+
+bool Quality::is_cycle(std::int64_t at_ns) {
+  switch (span_.cycle(static_cast<std::uint64_t>(at_ns))) {
+    case ControlSpan::Phase::off:
+      return false;
+    case ControlSpan::Phase::begins:
+      meter_.begin(totals_);
+      return false;
+    case ControlSpan::Phase::silent:
+      meter_.revise(totals_);
+      return false;
+    case ControlSpan::Phase::on:
+      break;
+  }
+  return true;
 }
 
 void Quality::on_verdict(const Verdict& verdict) {

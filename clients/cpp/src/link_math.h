@@ -108,13 +108,17 @@ class Quality {
   // When the state of a tick had arrived, for the command that answers it; 0: not known (any more).
   std::int64_t receive_ns(std::uint64_t tick) const;
   // Complete states, and those that this machine had and this program did not read in time.
-  std::uint64_t states() const { return states_ + overflowed_; }
+  std::uint64_t states() const { return states_ + states_unread_; }
   std::uint64_t states_due() const { return due_.count(); }
   void set_period_s(double period) {
     period_ns_ = 1e9 * period;
     meter_.set_period_us(1e6 * period);
   }
   const LinkMeter& meter() const { return meter_; }
+  // UDP that passes one way, now and then while TCP goes on: when a datagram, and when anything over TCP, was read.
+  void look_for_deafness(std::int64_t now_ns, std::int64_t datagram_ns, std::int64_t tcp_ns);
+  // Into a copy of meter(): the cycles since the last state that came, where no more come though TCP does.
+  void count_silence(LinkMeter& meter, std::int64_t now_ns) const;
   void on_unsent() { --counts_.sent; }
   void on_verdict(const Verdict& verdict);
   // Fills the figures it knows.
@@ -122,8 +126,15 @@ class Quality {
 
  private:
   void count_times(const State& state, std::int64_t arrived_ns);
-  void count_cycles(const State& state, std::uint64_t step, std::uint64_t from_tick, std::int64_t arrived_ns);
+  // From a state's tick and arrival, 0: the first.
+  struct From {
+    std::uint64_t tick = 0;
+    std::int64_t arrived_ns = 0;
+  };
+  void count_cycles(const State& state, std::uint64_t step, From from, std::int64_t arrived_ns);
+  bool is_cycle(std::int64_t at_ns);  // one of a control loop, which runs
   bool applied_within(std::uint64_t after, std::uint64_t until) const;
+  void look_for_muteness(const State& state, std::int64_t arrived_ns);
 
   static constexpr std::uint64_t kFarTicks = 1000;
   static constexpr std::size_t kWindow = 100;
@@ -149,7 +160,13 @@ class Quality {
   DueStates due_;
   ControlSpan span_;
   double period_ns_ = 1e6;
-  std::uint64_t echoed_ = 0, ticks_missed_ = 0, overflowed_ = 0;
+  std::uint64_t echoed_ = 0, ticks_missed_ = 0;
+  std::uint64_t overflowed_ = 0, states_unread_ = 0;  // datagrams that found the socket full; states that were lost so
+  std::int64_t arrived_ns_ = 0;                       // of the newest state
+  std::uint64_t step_ = 1;                            // ticks from one to the next
+  // Commands that no state has echoed so far: since when, and over how many states.
+  std::uint64_t newest_sent_ = 0, states_unheard_ = 0;
+  std::int64_t unheard_ns_ = 0;
 };
 
 }  // namespace tactus::client

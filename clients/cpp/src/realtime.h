@@ -59,6 +59,8 @@ class Realtime : public std::enable_shared_from_this<Realtime> {
   Datagrams datagrams() const;
   // Why nothing is heard, where nothing has been for seconds; empty otherwise. Any thread.
   std::string silence() const;
+  // When a datagram of the server was read last; 0: none so far. Any thread.
+  std::int64_t heard_ns() const { return heard_ns_.load(std::memory_order_relaxed); }
   std::uint64_t packets_lost() const { return missing_.load(std::memory_order_relaxed); }
   std::uint64_t packets_refused() const { return refused_.load(std::memory_order_relaxed); }
 

@@ -9,21 +9,25 @@ class Arrivals:
 
     def __init__(self):
         self._at = collections.OrderedDict()  # tick -> when its state had arrived complete
-        self.states = 0  # complete ones
+        self.states = 0  # complete ones, and those that this machine had and nobody read in time
         self.due = 0  # those that left this client its usual time before the next one came (proto/cpp/link_quality.h, DueStates)
         self._waiting_ns = None
         self._free_ns = self._usual_ns = 0
         self._period_ns = 1_000_000
+        self._newest = self._overflowed = 0
+        self._step = None  # least number of ticks from one to the next
 
     def restart(self, step_s: float) -> None:
         """A new connection: counting begins anew."""
         self.__init__()
         self._period_ns = round(1e9 * step_s)
 
-    def add(self, tick: int, ns: int) -> None:
+    def add(self, tick: int, ns: int, overflowed: int = 0) -> None:
+        """overflowed: datagrams so far that found the socket full; a state may be several of them."""
         if tick in self._at:
             self._at[tick] = ns
             return
+        self._count_unread(tick, overflowed)
         self.states += 1
         self._at[tick] = ns
         if len(self._at) > KEPT:
@@ -34,6 +38,15 @@ class Arrivals:
                 self.due += 1
                 self._free_ns = begins + self._usual_ns
         self._waiting_ns = ns
+
+    def _count_unread(self, tick, overflowed):
+        ticks = tick - self._newest
+        if self._newest and ticks > 0:
+            self._step = min(self._step or ticks, ticks)
+            unread = min(ticks // self._step - 1, overflowed - self._overflowed)
+            self.states += unread
+            self.due += unread
+        self._newest, self._overflowed = tick, overflowed
 
     def at(self, tick: int) -> int:
         """0: not known (any more)."""

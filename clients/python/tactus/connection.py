@@ -162,8 +162,8 @@ class Connection:
         with self.lock:
             packet.verdicts_received = self.verdicts.received
             packet.client_recv_ns = self.arrivals.at(packet.expected_tick)
-            packet.states_received = self.arrivals.states + link.datagrams_overflowed
-            packet.states_due = self.arrivals.due + link.datagrams_overflowed
+            packet.states_received = self.arrivals.states
+            packet.states_due = self.arrivals.due
         packet.states_lost = link.datagrams_lost_on_the_way
         packet.client_send_ns = time.monotonic_ns()
 

@@ -17,7 +17,7 @@ class Intake:
         for kind, sequence, payload, received_ns, arrived_ns in link.receive_datagrams():
             try:
                 if kind == wire.STATE:
-                    self._take_state(StatePacket.FromString(payload), sequence, received_ns, arrived_ns)
+                    self._take_state(StatePacket.FromString(payload), sequence, received_ns, arrived_ns, link.datagrams_overflowed)
                 elif kind == wire.GRANTED:
                     self._take_granted(GrantedPacket.FromString(payload))
                 elif kind == wire.SHADOW:
@@ -64,7 +64,7 @@ class Intake:
                     subscription.take_shadow(packet, self._connection.scene.names)
             self._connection.changed.notify_all()
 
-    def _take_state(self, packet, sequence, received_ns, arrived_ns):
+    def _take_state(self, packet, sequence, received_ns, arrived_ns, overflowed):
         with self._connection.lock:
             fresh = self._connection.verdicts.add(packet)
             standing = bool(packet.status_bits & Status.LOCKSTEP)
@@ -74,7 +74,7 @@ class Intake:
                 for subscription in self._connection.subscriptions:
                     if subscription.id == packet.subscription and subscription.take_packet(packet, sequence, received_ns, self._connection.scene):
                         fresh = True
-                        self._connection.arrivals.add(packet.tick, arrived_ns)
+                        self._connection.arrivals.add(packet.tick, arrived_ns, overflowed)
             if fresh:
                 self._connection.changed.notify_all()
 

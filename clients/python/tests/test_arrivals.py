@@ -37,3 +37,11 @@ def test_the_arrival_of_a_state_is_known_as_long_as_a_hang_may_last():
     arrivals = fed([i * MS for i in range(KEPT + 10)])
     assert arrivals.at(11) == 10 * MS  # 8 s ago
     assert arrivals.at(10) == arrivals.at(10**9) == 0
+
+
+def test_states_that_found_the_socket_full_were_this_programs_to_answer():
+    arrivals = fed([i * MS for i in range(100)])
+    arrivals.add(100 + 50, 150 * MS, overflowed=6 * 49)  # in six datagrams each
+    assert (arrivals.states, arrivals.due) == (100 + 50, 100 + 49)
+    arrivals.add(150 + 20, 170 * MS, overflowed=6 * 49)  # lost on the way: nothing more overflowed
+    assert (arrivals.states, arrivals.due) == (151, 150)

@@ -29,14 +29,19 @@ void waste(const Plan& plan) {
 void loop(tactus::Client& client, std::uint32_t body, const Plan& plan, std::chrono::duration<double> length) {
   const auto begin = Clock::now();
   auto next = begin + plan.every;
-  client.run([&](const auto&, const auto&, auto& command) {
-    if (Clock::now() >= next) {
-      waste(plan);
-      next = Clock::now() + plan.every;
-    }
-    command.force(body, {0.1, 0, 0});
-    return Clock::now() < begin + length;
-  });
+  while (Clock::now() < begin + length) {
+    const tactus::client::Report report = client.run([&](const auto&, const auto&, auto& command) {
+      if (Clock::now() >= next) {
+        waste(plan);
+        next = Clock::now() + plan.every;
+      }
+      command.force(body, {0.1, 0, 0});
+      return Clock::now() < begin + length;
+    });
+    if (report.end != tactus::client::Report::End::disarmed)
+      return;      // without a state for a second: the sentence says why
+    client.arm();  // it stood still: as whoever sits before it would
+  }
 }
 
 // A timer of its own: the newest state, whatever came in between.

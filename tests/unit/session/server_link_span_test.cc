@@ -15,6 +15,7 @@ struct Exchange {
   LinkWatch watch;
   CommandStamps stamps;
   std::uint64_t now = 1'000'000 * kMs, tick = 0, arrived = 0;
+  int others = 0;  // datagrams before each command that are none: heartbeats, pings
 
   // One tick: its state is sent, and arrives or not; a command answers it, and arrives or not.
   void turn(bool state_arrives, bool command_sent, bool command_arrives = true) {
@@ -28,6 +29,7 @@ struct Exchange {
       stamps.client_recv_ns = now;
     }
     if (!command_sent) return;
+    for (int i = 0; i < others; ++i) heartbeat(), ++stamps.sequence;
     ++stamps.sequence;
     stamps.client_send_ns = now + 100'000;
     if (command_arrives) deliver();
@@ -44,9 +46,9 @@ struct Exchange {
     watch.datagram(now);
     watch.heartbeat(beat, now);
   }
-  Exchange() {
+  explicit Exchange(int ticks = 1500) {
     stamps.deadline_us = 20'000;
-    for (int i = 0; i < 1500; ++i) turn(true, true);
+    for (int i = 0; i < ticks; ++i) turn(true, true);
   }
   LinkFigures figures() const { return watch.meter().figures(); }
 };
@@ -113,6 +115,56 @@ TEST_CASE("a controller of 50 Hz whose commands live misses nothing; one whose c
     for (int i = 0; i < 6000; ++i) x.turn(true, i % 20 == 0);
     CHECK(x.figures().cause == cause);
     CHECK(x.figures().own_period == doctest::Approx(cause == LinkCause::none ? 20 : 1));
+  }
+}
+
+TEST_CASE("a controller of 50 Hz is known from its first cycle on, beside whatever else its client sends") {
+  for (const int others : {0, 1, 3}) {
+    CAPTURE(others);
+    Exchange x(0);
+    x.stamps.deadline_us = 22'000;
+    x.others = others;
+    for (int i = 0; i < 4000; ++i) {
+      x.turn(true, i % 20 == 0);
+      if (i % 50 == 49) CHECK(x.figures().cause <= LinkCause::none);  // or too few cycles to judge
+    }
+    CHECK(x.figures().own_period == doctest::Approx(20));
+    CHECK(x.figures().lost_in_a_row_max == 0);
+  }
+}
+
+TEST_CASE("a loop that follows another has a period of its own") {
+  Exchange x;  // 1 kHz
+  x.heartbeat(true);
+  x.stamps.deadline_us = 22'000;
+  for (int i = 0; i < 2000; ++i) {
+    x.turn(true, i % 20 == 0);
+    if (i % 50 == 49) CHECK(x.figures().cause == LinkCause::none);
+  }
+}
+
+TEST_CASE("a controller of 1 kHz on a link that loses half of its commands has no period of two") {
+  Exchange x(0);
+  for (int i = 0; i < 2000; ++i) x.turn(true, true, i % 2 == 0);
+  CHECK(x.figures().own_period == 1);
+}
+
+TEST_CASE("a client of which nothing comes stands still, also before it tells") {
+  Exchange x;
+  x.watch.request(x.now);
+  for (int i = 0; i < 800; ++i) x.turn(false, false);
+  CHECK(x.figures().cause == LinkCause::slow_client);
+  CHECK(x.figures().unheard >= 0.7);
+  SUBCASE("its loop may end before it tells what it had: the blame is the same") {
+    x.heartbeat(true);
+    CHECK(x.figures().cause == LinkCause::slow_client);
+  }
+  SUBCASE("what is told later is not blamed twice") {
+    x.stamps.states_received += 800;
+    x.stamps.states_due += 5000;
+    for (int i = 0; i < 50; ++i) x.turn(true, true);
+    CHECK(x.figures().left_out <= 1 - x.figures().success_rate_window);
+    CHECK(x.figures().cause == LinkCause::slow_client);
   }
 }
 
