@@ -20,7 +20,7 @@ constexpr double kFourBetween[4][2] = {{kRoot2, kRoot2}, {-kRoot2, kRoot2}, {-kR
 // the body rocks over it.
 constexpr double kFarRing = 0.1, kNearRing = 0.01;
 constexpr double kLeastBeyond = 2;  // areas' rises: rings that are nearer are none
-constexpr int kHeightSteps = 12, kRadiusSteps = 24, kBorderSteps = 40;
+constexpr int kHeightSteps = 12, kRadiusSteps = 24, kOutlineSteps = 40;
 constexpr double kFirstRadius = 0.05;   // of the size
 constexpr double kHeightDone = 2e-5;    // of the size: a step of Newton's method that is the last, right to its square
 constexpr double kGrazing = 0.3;        // cosine of normal and line where a surface turns away
@@ -91,7 +91,7 @@ double AreaGap::border(const Vec3& u) const noexcept {
   const AreaSide& side = sides_.a.surface == nullptr ? sides_.a : sides_.b;
   double low = 0, high = sides_.size;
   if (on_side(side, p_ + high * u)) return high;
-  for (int i = 0; i < kBorderSteps; ++i) {
+  for (int i = 0; i < kOutlineSteps; ++i) {
     const double middle = 0.5 * (low + high);
     (on_side(side, p_ + middle * u) ? low : high) = middle;
   }
