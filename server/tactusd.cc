@@ -117,10 +117,14 @@ void say_access(const ServerConfig& config) {
   }
 }
 
+// An IPv6 address beside a port stands in brackets.
+std::string before_port(const std::string& address) {
+  return address.find(':') == std::string::npos ? address : "[" + address + "]";
+}
+
 // What a browser on this machine must be told.
 std::string url_host(const std::string& listen) {
-  if (listen == "0.0.0.0" || listen == "::") return "127.0.0.1";
-  return listen.find(':') == std::string::npos ? listen : "[" + listen + "]";
+  return listen == "0.0.0.0" || listen == "::" ? "127.0.0.1" : before_port(listen);
 }
 
 void print_interleaved(const TickOptions& options, const TickMetrics& m) {
@@ -279,8 +283,8 @@ int serve(ServerConfig config) {
   if (recorder) recorder->avoid_cpu(cpu);
   if (player) start_player(config, *player, link, world, cpu);
   server.start(config.tick.lockstep);
-  std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", config.net.listen.c_str(), server.control_port(),
-              server.realtime_port(), server.web_port());
+  std::printf("tactusd: listening control=%s:%u realtime=%u web=%u\n", before_port(config.net.listen).c_str(),
+              server.control_port(), server.realtime_port(), server.web_port());
   if (config.net.web.enabled)
     std::printf("tactusd: the viewer is at http://%s:%u/\n", url_host(config.net.listen).c_str(), server.web_port());
   std::fflush(stdout);

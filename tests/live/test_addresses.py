@@ -126,6 +126,18 @@ def push(raw, body, seconds, **fields):
         time.sleep(0.005)
 
 
+def test_one_socket_answers_over_ipv6_and_ipv4(make_server, tmp_path):
+    token = tmp_path / "token"
+    token.write_bytes(TOKEN)
+    token.chmod(0o600)
+    server = make_server("--listen", "::", "--token-file", token).start()
+    for host in ("::1", "127.0.0.1"):
+        with tactus.connect(host, server.port, token_file=token, name="either-family") as client:
+            client.subscribe()
+            assert client.latest(20).tick >= 0, host
+            assert client.push("ball", force=(1, 0, 0)).verdict(10).name in ("APPLIED", "SUPERSEDED"), host
+
+
 def test_whoever_hears_no_state_does_not_drive(server, raw):
     body = leased(raw)
     raw.exchange("subscribe", bodies=["*"])

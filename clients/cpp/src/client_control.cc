@@ -328,12 +328,19 @@ struct Client::Impl::Turn {
   std::optional<std::pair<Report::End, std::string>> end;
 };
 
+std::string Client::Impl::silence_text_locked() const {
+  if (!stream_problem.empty()) return stream_problem;
+  const bool free_run = latest && (latest->status_bits & v1::STATUS_LOCKSTEP) == 0;
+  return "no state for a second" +
+         why_silent_locked(free_run ? ": the server or the link stands still" : "; in lockstep, use advance()");
+}
+
 // Waits for a state newer than `seen`, at most 20 ms; says whether the loop must end without it. A program that was
 // suspended may come to this before its io thread does.
 Client::Impl::Turn Client::Impl::take_turn(std::uint64_t& seen, bool was_armed, std::int64_t heard_ns) {
   Turn turn;
   turn.state = wait_newer(seen, std::chrono::milliseconds(20));
-  const bool silent = !turn.state && now_ns() - heard_ns > kStandstillNs;
+  const bool silent = !turn.state && now_ns() - heard_ns > kSilenceNs;
   if (silent) stood_still();
   const std::lock_guard lock(m);
   if (turn.state) seen = returned_number;
@@ -343,9 +350,7 @@ Client::Impl::Turn Client::Impl::take_turn(std::uint64_t& seen, bool was_armed, 
   else if (was_armed && !armed)
     turn.end = {Report::End::disarmed, disarm_reason.empty() ? "disarmed" : disarm_reason};
   else if (silent)
-    turn.end = {Report::End::silent, !stream_problem.empty()
-                                         ? stream_problem
-                                         : "no state for a second" + why_silent_locked("; in lockstep, use advance()")};
+    turn.end = {Report::End::silent, silence_text_locked()};
   return turn;
 }
 

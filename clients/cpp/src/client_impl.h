@@ -78,6 +78,7 @@ struct Client::Impl {
   Turn take_turn(std::uint64_t& seen, bool was_armed, std::int64_t heard_ns);
   Link link_locked() const;
   std::string why_silent_locked(const std::string& otherwise) const;
+  std::string silence_text_locked() const;
   bool on_io_thread() const;
 
   Options options;
@@ -149,6 +150,8 @@ struct Client::Impl {
 
 // A program that stood still longer than any command lives does not go on commanding by itself.
 inline constexpr std::int64_t kStandstillNs = std::int64_t{1000} * wire::kDeadlineCapUs;
+// A loop ends when its stream is silent for so long: a link or a server that hiccups is no end.
+inline constexpr std::int64_t kSilenceNs = 1'000'000'000;
 // A monotonic clock that goes on while the machine sleeps.
 std::int64_t awake_ns() noexcept;
 std::string stood_still_text(std::int64_t ns);

@@ -267,6 +267,33 @@ TEST_CASE("client: a lease that cannot be renewed disarms") {
   CHECK(client.holds("body0"));
 }
 
+TEST_CASE("client: a stream that pauses for 0.4 s ends no loop, one that is silent for a second does, and says so") {
+  FakeServer server;
+  Client client("127.0.0.1", server.port());
+  client.arm({"body0"});
+  const auto run_over_silence = [&](std::chrono::milliseconds silence) {
+    std::future<void> quiet;
+    std::uint64_t cycles = 0;
+    const Report report = client.run([&](const State&, const Link&, Command& command) {
+      command.force(0, {1, 0, 0});
+      if (++cycles == 50) {
+        quiet = std::async(std::launch::async, [&, silence] {
+          server.lockstep = true;  // it publishes nothing, and its states say free run
+          std::this_thread::sleep_for(silence);
+          server.lockstep = false;
+        });
+      }
+      return cycles < 200;
+    });
+    quiet.wait();
+    return report;
+  };
+  CHECK(run_over_silence(400ms).end == Report::End::finished);
+  const Report silent = run_over_silence(1500ms);
+  CHECK(silent.end == Report::End::silent);
+  CHECK(silent.reason == "no state for a second: the server or the link stands still");
+}
+
 TEST_CASE("client: an exception in the loop's callback reaches the caller, after a zero command") {
   FakeServer server;
   Client client("127.0.0.1", server.port());
