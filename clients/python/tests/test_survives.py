@@ -322,17 +322,17 @@ def test_arm_that_is_refused_forgets_no_claim(client, server):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_child_is_told_so_and_the_parent_goes_on(server):
     program = f"""
-        import os, sys, threading, time
+        import os, sys, threading
         import tactus
         c = tactus.connect("127.0.0.1", {server.port})
         stream, lease = c.subscribe(), c.claim("ball")
         assert c.push("block", force=(1, 0, 0)).verdict().applied
         c.read()
-        lock_is_held = threading.Event()
+        lock_is_held, forked = threading.Event(), threading.Event()
         def hold():  # by a thread that is not in the child
             with c.connection.lock:
                 lock_is_held.set()
-                time.sleep(0.5)
+                forked.wait()
         threading.Thread(target=hold).start()
         lock_is_held.wait()
         if os.fork() == 0:
@@ -348,6 +348,7 @@ def test_a_forked_child_is_told_so_and_the_parent_goes_on(server):
             with tactus.connect("127.0.0.1", {server.port}) as own:
                 assert own.read().tick > 0
             sys.exit(5)  # as a program ends that does not know of the client
+        forked.set()
         assert os.waitstatus_to_exitcode(os.wait()[1]) == 5
         assert c.push("block", force=(1, 0, 0)).verdict().applied
         assert lease.held and c.reconnects == 0 and c.connected
