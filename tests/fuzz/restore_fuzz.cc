@@ -30,7 +30,7 @@ namespace {
 
 using namespace tactus;
 
-constexpr std::uint64_t kSteps = 8, kExactSteps = 2;  // the exact stepper finds the events within each
+constexpr std::uint64_t kSteps = 4, kExactSteps = 2;  // the exact stepper finds the events within each
 constexpr std::size_t kChanges = 12, kModels = static_cast<std::size_t>(ContactModelKind::peg) + 1;
 // Small ones more often than large ones.
 constexpr std::array kScenes{
@@ -39,12 +39,13 @@ constexpr std::array kScenes{
     "config/scenes/stack.toml",        "config/scenes/places.toml",       "config/scenes/smooth_on_meshes.toml"};
 // Of the others a step with many events takes up to kStepWork (solver_work.h), half a minute with all sanitizers.
 constexpr std::size_t kExactScenes = 6;
-constexpr std::array<std::uint8_t, 16> kTurns{0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+constexpr std::array<std::uint8_t, 32> kTurns{0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 7, 8,
+                                              0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 0, 3};
 constexpr double kHuge = std::numeric_limits<double>::max(), kLeast = std::numeric_limits<double>::denorm_min();
 constexpr std::array<double, 24> kValues{0,     1,     -1,     1e-3,  -1e-3, 1e3,   -1e3,   1e6,
                                          -1e6,  1e9,   1e12,   -1e12, 1e30,  1e77,  1e99,   1e154,
                                          1e160, 1e300, -1e300, kHuge, 1e-12, 1e-99, kLeast, -0.0};
-constexpr std::array<std::int64_t, 12> kWholes{-1, 0, 1, 2, 3, 7, 63, 255, 65'535, 1'000'000, 2'147'483'647, -65'536};
+constexpr std::array<std::int64_t, 12> kWholes{-1, 0, 1, 2, 3, 7, 63, 255, 65'535, 1'000'000, 2'147'483'647, -2'147'483'648};
 constexpr double kLargest = 0.9999 * kMostMemory;  // in single precision, too
 constexpr double kWithin = 0.9995;                 // of a speed's bound: less than it by more than rounding
 
