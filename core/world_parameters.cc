@@ -242,6 +242,10 @@ std::vector<std::uint8_t> World::serialise(const State& state) const {
 bool World::deserialise(std::span<const std::uint8_t> bytes, State& out, const char** why) const {
   const char* fault = from_bytes(bytes, out) ? fault_in(*model_, std::max(1u, limits_.patches_per_pair), out)
                                              : "the bytes are not a state of this scene by this build";
+  const auto impossible = [&out](const PairRecord& r) { return !bearable_memory(out.contact_model, r); };
+  const std::span<const PairRecord> pairs = out.pairs.records();
+  if (fault == nullptr && std::any_of(pairs.begin(), pairs.end(), impossible))
+    fault = "what a pair of shapes remembers is impossible";
   if (fault == nullptr && !fits(out)) fault = "its drives remember what they cannot";
   if (why != nullptr) *why = fault;
   return fault == nullptr;

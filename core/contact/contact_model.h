@@ -143,5 +143,8 @@ class ContactModel {
 
 // nullptr for a model that this build does not have. The time steppers take all their memory here, from the limits.
 std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Model& model, const Limits& limits);
+// Whether a block that comes from outside is one that a model of this kind can start from: each of its numbers is
+// within kMostMemory.
+bool bearable_memory(ContactModelKind kind, const PairRecord& record) noexcept;
 
 }  // namespace tactus

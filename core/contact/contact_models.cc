@@ -1,9 +1,13 @@
 #include "core/contact/contact_model.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/contact/feature/feature_stepper.h"
 #include "core/contact/lcp/lcp_model.h"
 #include "core/contact/penalty/penalty.h"
 #include "core/contact/step/time_stepper.h"
+#include "core/dynamics/state_bounds.h"
 
 namespace tactus {
 
@@ -26,6 +30,21 @@ std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Mo
     default:
       return nullptr;
   }
+}
+
+bool bearable_memory(ContactModelKind kind, const PairRecord& record) noexcept {
+  switch (kind) {
+    case ContactModelKind::penalty:
+    case ContactModelKind::deepest:
+      return std::all_of(record.model.begin(), record.model.end(), [](double x) { return std::abs(x) <= kMostMemory; });
+    case ContactModelKind::lcp:
+    case ContactModelKind::st:
+    case ContactModelKind::ap:
+    case ContactModelKind::lnc:
+    case ContactModelKind::peg:
+      return TimeStepper::bearable(record);
+  }
+  return false;
 }
 
 }  // namespace tactus

@@ -50,12 +50,16 @@ int quaternion_at(JointKind kind) noexcept {
   return kind == JointKind::spherical ? 0 : kind == JointKind::floating ? 3 : -1;
 }
 
-bool is_finite(const Witness& w) noexcept {
-  return (w.axis_A + w.point_a + w.point_b + w.step_a + w.step_b + w.last_step_a + w.last_step_b).allFinite();
+bool bearable(const Witness& w) noexcept {
+  for (const Vec3* x : {&w.axis_A, &w.point_a, &w.point_b, &w.step_a, &w.step_b, &w.last_step_a, &w.last_step_b}) {
+    for (int i = 0; i < 3; ++i)
+      if (!(std::abs((*x)[i]) <= kMostMemory)) return false;
+  }
+  return true;
 }
 
 bool is_finite(const PairRecord& r) noexcept {
-  return is_finite(r.witness) && std::all_of(r.model.begin(), r.model.end(), [](double x) { return std::isfinite(x); });
+  return bearable(r.witness) && std::all_of(r.model.begin(), r.model.end(), [](double x) { return std::isfinite(x); });
 }
 
 bool is_pair(const Model& model, std::uint32_t patches, const PairKey& key) noexcept {
@@ -158,7 +162,7 @@ void forget_pairs(const Model& model, const std::uint8_t* of, PairMemory& pairs)
     r.key = key;
   }
   for (LeftPair& pair : pairs.resize_left(static_cast<std::uint32_t>(pairs.left().size()))) {
-    if (!is_finite(pair.witness)) pair.witness = {};
+    if (!bearable(pair.witness)) pair.witness = {};
   }
 }
 
@@ -180,10 +184,14 @@ const char* fault_in(const Model& model, std::uint32_t patches, const State& sta
     if (!frozen_whole(model, robot, state)) return "a robot is frozen in part";
     if (!bearable_links(model, i, state)) return "a joint puts its link where no body can be";
   }
-  for (const PairRecord& r : state.pairs.records())
+  for (const PairRecord& r : state.pairs.records()) {
     if (!is_pair(model, patches, r.key)) return "a pair of shapes is not of this scene";
-  for (const LeftPair& pair : state.pairs.left())
+    if (!bearable(r.witness)) return "what a pair of shapes remembers is impossible";
+  }
+  for (const LeftPair& pair : state.pairs.left()) {
     if (!is_pair(model, patches, pair.key)) return "a pair of shapes is not of this scene";
+    if (!bearable(pair.witness)) return "what a pair of shapes remembers is impossible";
+  }
   return nullptr;
 }
 

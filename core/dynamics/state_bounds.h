@@ -16,6 +16,9 @@ inline constexpr double kMostTurn = 1e4;   // of a body, and of a joint that tur
 inline constexpr double kMostPlace = 1e9;  // of a mass centre from W's origin, and of a joint [m or rad]
 // A force beyond, or one at a body that was frozen in this step, moved nothing: it is none.
 inline constexpr double kMostForce = 1e30;  // [N or N m]
+// Of what pairs of shapes remember, in SI units: more than any force or spring of a scene, and its fourth power is a
+// number.
+inline constexpr double kMostMemory = 1e30;
 // Ticks are counted exactly in numbers of double precision up to here.
 inline constexpr std::uint64_t kMostTicks = std::uint64_t{1} << 53;
 
@@ -32,11 +35,13 @@ bool bound_force(double inv_mass, const Mat3& inv_I_W, double h, SpatialForce& F
 // Whether a contact may have given it: finite, and no component beyond kMostForce.
 bool bearable_force(const SpatialForce& F) noexcept;
 
-// Pairs of these bodies (1 of each) begin anew, and so does whatever holds a number that is not finite.
+// Pairs of these bodies (1 of each) begin anew, and so does whatever holds a number that is not finite, and a witness
+// beyond kMostMemory.
 void forget_pairs(const Model& model, const std::uint8_t* of, PairMemory& pairs) noexcept;
 
 // Why a world of this model cannot go on from a state that comes from outside; null: it can. The sizes are right.
-// patches: Limits::patches_per_pair. Allocates: not for the tick.
+// patches: Limits::patches_per_pair. What models remember of pairs is looked at by bearable_memory() (contact_model.h).
+// Allocates: not for the tick.
 const char* fault_in(const Model& model, std::uint32_t patches, const State& state);
 
 }  // namespace tactus

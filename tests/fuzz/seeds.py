@@ -75,6 +75,8 @@ def sent_messages(data):
             body.lease = 1
         if door == 255 and message.WhichOneof("body") == "unsubscribe":
             body.id = 1
+        if door == 255 and message.WhichOneof("body") == "load_scene":
+            body.name = "session"
         yield door, message
 
 
@@ -104,7 +106,10 @@ def talk_seeds(folder, recorded):
     for field in Request.DESCRIPTOR.fields:  # each request alone: what no live test sends is there as well
         if field.message_type is not None and field.name not in ("hello", "authenticate"):
             request = Request(id=9)
-            getattr(request, field.name).SetInParent()
+            body = getattr(request, field.name)
+            body.SetInParent()
+            if "scene_epoch" in body.DESCRIPTOR.fields_by_name:
+                body.scene_epoch = 1
             put([piece(255, request)])
     free_run = piece(255, Request(id=8, set_lockstep={"on": False}))
     for file in sorted(recorded.glob("*.sent")) if recorded else []:
@@ -126,7 +131,7 @@ def talk_seeds(folder, recorded):
 
 def restore_seeds(folder):
     """Each model in each scene with one number changed in each way."""
-    for scene in range(16):
+    for scene in range(32):
         for model in (*range(7), 2 | 1 << 7):  # lcp with its exact stepper, too
             for how, number in enumerate((0, 9, 41, 130)):
                 write(folder, "restore", f"{scene}-{model}-{how}", bytes([scene, model, number, 0, how, 40 + 30 * how]))

@@ -110,9 +110,12 @@ class Speaker {
   bool begin() {
     v1::Request request;
     request.set_id(7);
-    for (const char* channel : {"world", "body/block/wrench", "body/ball/wrench", "tool/block", "joint/arm/*"})
+    for (const char* channel :
+         {"world", "body/block/wrench", "body/ball/wrench", "tool/block", "tool/ball", "joint/arm/*"})
       request.mutable_acquire_lease()->add_channels(channel);
-    return peer_.request(request.SerializeAsString());
+    if (!peer_.request(request.SerializeAsString())) return false;
+    if (peer_.reply().has_lease()) told_.leases.push_back(peer_.reply().lease().lease());
+    return true;
   }
   // False: the server has cut us off, or the world has ended.
   bool send(fuzz::Sent& sent) {

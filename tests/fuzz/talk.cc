@@ -54,6 +54,7 @@ double number_for(const FieldDescriptor& field, Random& random) {
   const wire::Range* range = find_range(field);
   const double low = range == nullptr ? 0 : range->low, high = range == nullptr || range->high == 0 ? 8 : range->high;
   const double within = low + (high - low) * std::uniform_real_distribution<double>(0, 1)(random);
+  if (pick(random, 2) == 0) return within;  // one number beyond its range spoils its whole message
   const std::array<double, 16> values{low,
                                       high,
                                       std::nextafter(low, -kInfinity),
@@ -75,6 +76,7 @@ double number_for(const FieldDescriptor& field, Random& random) {
 
 template <class Whole>
 Whole whole_for(const FieldDescriptor& field, Random& random) {
+  if (field.name() == "scene_epoch" && pick(random, 8) > 0) return 1;  // the present one
   if (pick(random, 16) == 0) return std::numeric_limits<Whole>::max();
   const double x = number_for(field, random);
   if (!(x > 0)) return 0;
@@ -89,6 +91,8 @@ std::string text_for(const FieldDescriptor& field, Random& random) {
                                               "ball",
                                               "arm",
                                               "arm/elbow",
+                                              "session",
+                                              "arm/encoder",
                                               "world",
                                               "tool/block",
                                               "body/ball/wrench",

@@ -8,6 +8,7 @@
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_feature.h"
 #include "core/collide/narrow_table.h"
+#include "core/collide/narrow_witness.h"
 
 namespace tactus {
 
@@ -176,7 +177,7 @@ std::int32_t separating(int code) noexcept {
 bool still_apart(const BoxPair& pair, Witness& witness) noexcept {
   if (witness.axis_A.isZero(0)) return false;
   Vec3 n_A = witness.axis_A;  // a face of a, or not known: fixed in A
-  const int code = -2 - witness.feature_a;
+  const int code = code_of_feature(witness.feature_a);
   if (code >= 3 && code < 15) {
     n_A = pair.C.col(code < 6 ? code - 3 : (code - 6) % 3);
     if (code >= 6) n_A = Vec3::Unit((code - 6) / 3).cross(n_A);

@@ -6,6 +6,7 @@
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_feature.h"
 #include "core/collide/narrow_table.h"
+#include "core/collide/narrow_witness.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {
@@ -261,7 +262,7 @@ void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuf
     }
   }
   if (!hull || axis.overlap <= 0) {
-    const Nearest nearest = nearest_to_solid(pair.solid, s.c, s.u, -2 - last.feature_a);
+    const Nearest nearest = nearest_to_solid(pair.solid, s.c, s.u, code_of_feature(last.feature_a));
     if (nearest.distance > 1e-10 * (r + pair.capsule.half_length)) {
       axis = {nearest.n, -nearest.distance, -1, -1, false};
       if (nearest.region > 0) {  // of other solids distances are searched for anew each time

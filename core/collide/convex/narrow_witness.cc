@@ -59,16 +59,12 @@ struct Side {
       : shape(s), X_W(X), core(make_core(s, Mat3::Identity(), Vec3::Zero(), storage)) {}
 };
 
-std::int32_t vertex_of(std::int32_t feature) noexcept {
-  return -2 - feature;  // negative where no vertex is named
-}
-
 // Is `other` wholly outside the face of `owner`? near_vertex: of other, replaced by the nearest now.
 bool outside_face(const Side& owner, std::int32_t face, const Side& other, std::int32_t& near_feature,
                   std::uint32_t& visited) noexcept {
   const ConvexHull::Face& f = owner.core.faces[face];
   const Vec3 n_W = owner.X_W.R * f.nhat;
-  const Height h = own_height(other.shape, other.X_W.R.transpose() * -n_W, vertex_of(near_feature), visited);
+  const Height h = own_height(other.shape, other.X_W.R.transpose() * -n_W, code_of_feature(near_feature), visited);
   near_feature = nearest_vertex_feature(h.vertex);
   return n_W.dot(other.X_W.p - owner.X_W.p) - h.value >= f.offset;
 }

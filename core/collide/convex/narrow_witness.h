@@ -13,6 +13,11 @@ namespace tactus {
 inline constexpr std::int32_t nearest_vertex_feature(std::int32_t vertex) noexcept {
   return -2 - vertex;
 }
+// The vertex that nearest_vertex_feature() made a feature of, or the code of another pair function that keeps codes so.
+// Negative: the feature is none of these, whatever number is stored.
+inline constexpr std::int32_t code_of_feature(std::int32_t feature) noexcept {
+  return feature < -1 ? -2 - feature : -1;
+}
 
 // Does the plane of the last features still separate them, with at least as much as a touch? True: axis_A is its normal
 // now, and the features name the nearest vertex. Without features: the axis as it was, fixed in A. `visited` counts the

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/contact/step/overlap_drift.h"
 #include "core/dynamics/integrator.h"
+#include "core/dynamics/state_bounds.h"
 
 namespace tactus {
 
@@ -76,6 +78,14 @@ SolverReport TimeStepper::solve(const Tick& tick, const ContactProblem& problem,
                                 double* u) noexcept {
   SolverWork work;
   return solver.solve(problem, tick.parameters.friction_directions, p, u, work);
+}
+
+bool TimeStepper::bearable(const PairRecord& record) noexcept {
+  const auto memory = load_block<StepperMemory>(record);
+  return std::all_of(std::begin(memory.points), std::end(memory.points), [](const StepperMemory::Point& point) {
+    const float largest = std::max({std::abs(point.n), std::abs(point.t1), std::abs(point.t2), std::abs(point.key)});
+    return largest <= kMostMemory && std::isfinite(point.n + point.t1 + point.t2 + point.key);
+  });
 }
 
 // Each remembered point goes to the contact of its pair that is nearest to it, and to no other: given to two, the

@@ -16,6 +16,8 @@ class TimeStepper : public ContactModel, protected ContactRule {
   TimeStepper(const Model& model, const Limits& limits);
   StepReport advance(const Tick& tick, State& state) noexcept override;
   [[nodiscard]] bool looks_ahead() const noexcept final { return true; }
+  // bearable_memory() of a time stepper.
+  [[nodiscard]] static bool bearable(const PairRecord& record) noexcept;
 
  protected:
   // Before the contact problem is built.
