@@ -16,7 +16,6 @@ import tactus  # noqa: E402
 BIN = pathlib.Path(os.environ.get("TACTUS_BIN") or REPOSITORY / "build" / "release" / "bin")
 SLEEPER_LATE = 0.005  # share of wake-ups; a cause is named from 2 % of the cycles on
 WATCH_EVERY_S = 0.25
-JITTER = dict(jitter_us=9000, keep_order=True)
 
 
 class Case(NamedTuple):
@@ -28,6 +27,7 @@ class Case(NamedTuple):
     stop: tuple = ()  # (who, ms suspended, ms running)
     faults: dict = {}  # of the link, from `after_s` on
     after_s: float = 0.0
+    varied: str = ""  # loss, jitter: faults of the link that the seed chooses
 
 
 CASES = {
@@ -46,12 +46,25 @@ CASES = {
     "client_quota": Case("SLOW_CLIENT", stop=("client", 50, 50)),
     "server_quota": Case("SLOW_SERVER", stop=("server", 70, 30)),
     "slow_server": Case("SLOW_SERVER", stop=("server", 5, 45)),
-    "loss": Case("LOSSY_LINK", faults=dict(up=dict(loss=0.1), down=dict(loss=0.1, loss_burst=4))),
-    "jitter": Case("JITTERY_LINK", faults=dict(up=JITTER, down=JITTER)),
+    "loss": Case("LOSSY_LINK", varied="loss"),
+    "jitter": Case("JITTERY_LINK", varied="jitter"),
     "only_up": Case("LOSSY_LINK", faults=dict(down=dict(loss=1)), after_s=1.5),
     "only_down": Case("LOSSY_LINK", faults=dict(up=dict(loss=1)), after_s=1.5),
 }
 LANGUAGES = ("cpp", "python")
+
+
+def varied(case, seed):
+    """The case of this seed, which chooses how often it comes, how bad a link is and on which way."""
+    chance = random.Random(seed)
+    if case.right == "SLOW_CLIENT":
+        case = case._replace(every_ms=case.every_ms * chance.uniform(0.8, 1))
+    ways = chance.choice((("up",), ("down",), ("up", "down")))
+    if case.varied == "loss":
+        return case._replace(faults={way: dict(loss=chance.uniform(0.05, 0.3), loss_burst=chance.choice((0, 2, 4))) for way in ways})
+    if case.varied == "jitter":
+        return case._replace(faults={way: dict(jitter_us=chance.randrange(2000, 12000), keep_order=chance.random() < 0.5) for way in ways})
+    return case
 
 
 def raise_priority():
@@ -118,6 +131,7 @@ def watch(process, port):
 
 def one_run(server, port, language, case, seed):
     """(cause by the server, its sentence, cause by the client's own meter or None, share of late wake-ups of the sleeper)."""
+    case = varied(case, seed)
     chance = random.Random(seed)
     sleeper = subprocess.Popen([str(BIN / "tactus_link_controller"), "0", "sleeper", "0", "0", str(case.length_s)], stdout=subprocess.PIPE, text=True)
     process = controller(language, port, case)
