@@ -10,6 +10,7 @@ namespace tactus {
 namespace {
 
 constexpr double kWell = 0.98;  // share of good cycles from which on nothing is the matter
+constexpr double kFew = 10;     // missed cycles: fewer are nothing, of however few that is
 constexpr std::int64_t kMinimumNs = 10'000'000'000;
 constexpr std::uint64_t kIdleNs = 1'000'000'000;       // without a command: cycles are not counted any more
 constexpr std::uint64_t kForgottenNs = 5'000'000'000;  // the loop is over, whatever it says
@@ -132,7 +133,8 @@ void diagnose(LinkFigures& f) {
     f.explanation = text("Too few cycles to judge: %llu, at least 100 are needed.", n);
     return;
   }
-  if (f.success_rate_window >= kWell) {
+  const double missed = (1 - f.success_rate_window) * static_cast<double>(n);
+  if (f.success_rate_window >= kWell || missed < kFew - 0.5) {
     f.cause = LinkCause::none;
     f.explanation =
         text("All is well: %.1f %% of the last %llu cycles got a command in time", 100 * f.success_rate_window, n);

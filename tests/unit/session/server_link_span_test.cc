@@ -133,6 +133,15 @@ TEST_CASE("a controller of 50 Hz is known from its first cycle on, beside whatev
   }
 }
 
+TEST_CASE("a few missed cycles are nothing, of however few") {
+  for (const auto& [missed, cause] : {std::pair{8, LinkCause::none}, {25, LinkCause::slow_client}}) {
+    CAPTURE(missed);
+    Exchange x(0);
+    for (int i = 0; i < 150; ++i) x.turn(true, i < 50 || i >= 50 + missed);
+    CHECK(x.figures().cause == cause);
+  }
+}
+
 TEST_CASE("a loop that follows another has a period of its own") {
   Exchange x;  // 1 kHz
   x.heartbeat(true);
