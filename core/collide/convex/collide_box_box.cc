@@ -7,8 +7,8 @@
 #include "core/collide/convex/narrow_clip.h"
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_feature.h"
+#include "core/collide/convex/narrow_witness.h"
 #include "core/collide/narrow_table.h"
-#include "core/collide/narrow_witness.h"
 
 namespace tactus {
 

@@ -5,8 +5,8 @@
 
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_feature.h"
+#include "core/collide/convex/narrow_witness.h"
 #include "core/collide/narrow_table.h"
-#include "core/collide/narrow_witness.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {

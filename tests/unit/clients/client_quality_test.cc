@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "clients/cpp/src/link_math.h"
-#include "proto/wire.h"
+#include "proto/cpp/wire.h"
 
 using namespace tactus::client;
 using tactus::ControlSpan;
