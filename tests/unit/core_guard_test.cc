@@ -11,6 +11,8 @@
 #include <span>
 #include <string>
 
+#include "core/contact/contact_model.h"
+#include "core/contact/penalty_memory.h"
 #include "core/dynamics/state_bounds.h"
 #include "core/scene/scene.h"
 #include "tests/support/models.h"
@@ -196,6 +198,20 @@ TEST_CASE("core_guard: what pairs remember is refused beyond its bound, in every
     test::run(world, 5);
     CHECK(is_good(world));
     CHECK(refusal(world, [](State&) {}).empty());
+  }
+}
+
+TEST_CASE("core_guard: what a contact law would remember beyond its bound is forgotten, and the pair goes on") {
+  PairRecord record;
+  PenaltyMemory memory{};
+  memory.reach = 1e-4, memory.stretch[1] = 1e-6;
+  store_memory(record, memory);
+  CHECK(load_block<PenaltyMemory>(record).stretch[1] == 1e-6);
+  for (const double x : {std::nan(""), 2 * kMostMemory, -std::numeric_limits<double>::infinity()}) {
+    memory.roll[2] = x;
+    store_memory(record, memory);
+    CHECK(load_block<PenaltyMemory>(record).reach == 0);
+    CHECK(bearable_memory(ContactModelKind::penalty, record));
   }
 }
 
