@@ -45,7 +45,8 @@ constexpr double kHuge = std::numeric_limits<double>::max(), kLeast = std::numer
 constexpr std::array<double, 24> kValues{0,     1,     -1,     1e-3,  -1e-3, 1e3,   -1e3,   1e6,
                                          -1e6,  1e9,   1e12,   -1e12, 1e30,  1e77,  1e99,   1e154,
                                          1e160, 1e300, -1e300, kHuge, 1e-12, 1e-99, kLeast, -0.0};
-constexpr std::array<std::int64_t, 12> kWholes{-1, 0, 1, 2, 3, 7, 63, 255, 65'535, 1'000'000, 2'147'483'647, -2'147'483'648};
+constexpr std::array<std::int64_t, 12> kWholes{
+    -1, 0, 1, 2, 3, 7, 63, 255, 65'535, 1'000'000, 2'147'483'647, -2'147'483'648};
 constexpr double kLargest = 0.9999 * kMostMemory;  // in single precision, too
 constexpr double kWithin = 0.9995;                 // of a speed's bound: less than it by more than rounding
 

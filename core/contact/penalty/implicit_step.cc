@@ -380,7 +380,7 @@ void remember(const Sweep& s, std::uint32_t i, State& state) noexcept {
   keep(c.roll1 * c.e.col(1) + c.roll2 * c.e.col(2), memory.roll);
   memory.twist = c.twist;
   memory.slipping = c.slipped ? 1 : 0;
-  store_block(record, memory);
+  store_memory(record, memory);
   record.phase = ContactPhase::resting;
 }
 

@@ -329,7 +329,7 @@ void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) co
     memory.twist = c.twist;
     memory.slipping = c.slipped ? 1 : 0;
     for (int k = 0; k < 3; ++k) memory.force[k] = memory.torque[k] = memory.roll[k] = 0;
-    store_block(record, memory);
+    store_memory(record, memory);
     // After its impact too: a pair that parts again gets no force, because damping outweighs what the spring may feel.
     record.phase = ContactPhase::resting;
   }

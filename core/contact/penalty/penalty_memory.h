@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/collide/pair_memory.h"
 #include "core/dynamics/model.h"
+#include "core/dynamics/state_bounds.h"
 
 namespace tactus {
 
@@ -32,5 +35,13 @@ struct PenaltyMemory {
   double integral;    // I of eq. 2 [m]
   double place[3];    // middle of the points, from W's origin, in W [m]; implicit law only
 };
+
+// What has grown beyond all bounds, or is no number, is forgotten: it would stay for as long as the pair touches.
+inline void store_memory(PairRecord& record, const PenaltyMemory& memory) noexcept {
+  store_block(record, memory);
+  for (const double x : record.model) {
+    if (!(std::abs(x) <= kMostMemory)) return record.model.fill(0.0);
+  }
+}
 
 }  // namespace tactus

@@ -19,6 +19,11 @@ struct StepperMemory {
     float key;
   } points[8];
 };
+// By their sum, too: the largest of numbers that are none may be one.
+bool is_bearable(const StepperMemory::Point& x) noexcept {
+  return std::max({std::abs(x.n), std::abs(x.t1), std::abs(x.t2), std::abs(x.key)}) <= kMostMemory &&
+         std::isfinite(x.n + x.t1 + x.t2 + x.key);
+}
 constexpr std::uint32_t kRemembered = 8;
 constexpr float kKeyReach = 0.02F;
 
@@ -82,10 +87,7 @@ SolverReport TimeStepper::solve(const Tick& tick, const ContactProblem& problem,
 
 bool TimeStepper::bearable(const PairRecord& record) noexcept {
   const auto memory = load_block<StepperMemory>(record);
-  return std::all_of(std::begin(memory.points), std::end(memory.points), [](const StepperMemory::Point& point) {
-    const float largest = std::max({std::abs(point.n), std::abs(point.t1), std::abs(point.t2), std::abs(point.key)});
-    return largest <= kMostMemory && std::isfinite(point.n + point.t1 + point.t2 + point.key);
-  });
+  return std::all_of(std::begin(memory.points), std::end(memory.points), is_bearable);
 }
 
 // Each remembered point goes to the contact of its pair that is nearest to it, and to no other: given to two, the
@@ -141,8 +143,10 @@ void TimeStepper::remember(const Tick& tick, State& state) const noexcept {
     if (m.pair != last) memory = {}, count = 0;
     last = m.pair;
     if (p_[i][0] <= 0 || count == kRemembered) continue;
-    memory.points[count++] = {static_cast<float>(p_[i][0]), static_cast<float>(p_[i][1]), static_cast<float>(p_[i][2]),
-                              point_key(tick, contact)};
+    const StepperMemory::Point point{static_cast<float>(p_[i][0]), static_cast<float>(p_[i][1]),
+                                     static_cast<float>(p_[i][2]), point_key(tick, contact)};
+    if (!is_bearable(point)) continue;
+    memory.points[count++] = point;
     store_block(state.pairs[m.pair], memory);
     state.pairs[m.pair].phase = ContactPhase::resting;
   }

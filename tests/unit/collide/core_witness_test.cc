@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,27 @@ TEST_CASE("a witness that says apart is right, after any step, and from any stor
     CHECK_WITHIN(w.axis_A.norm() - 1, 1e-14);
   }
   CHECK(proved > 50);
+}
+
+TEST_CASE("a stored feature stands for what it was made of, and none near the ends of its type for anything") {
+  for (const std::int32_t vertex : {0, 1, 119}) CHECK(code_of_feature(nearest_vertex_feature(vertex)) == vertex);
+  constexpr auto kLeast = std::numeric_limits<std::int32_t>::min(), kMost = std::numeric_limits<std::int32_t>::max();
+  for (const std::int32_t feature : {-1, 0, 7, kMost - 1, kMost}) CHECK(code_of_feature(feature) < 0);
+  Random random(7);
+  Solids solids(random);
+  solids.shapes.push_back(make_capsule(0.1, 0.3));
+  std::vector<ContactPoint> storage(512), fresh_storage(512);
+  for (int i = 0; i < 400; ++i) {
+    const Shape &a = solids.shapes[random.below(4)], &b = solids.shapes[random.below(4)];
+    const Meeting m(random);
+    Witness wild, nothing;
+    wild.axis_A = random.direction();
+    wild.feature_a = random.below(2) == 0 ? kLeast : kMost, wild.feature_b = random.below(2) == 0 ? kLeast : kMost;
+    ContactBuffer out{storage.data(), 512}, fresh{fresh_storage.data(), 512};
+    collide(a, m.a.at(0.2), b, m.b.at(0.2), wild, out);
+    collide(a, m.a.at(0.2), b, m.b.at(0.2), nothing, fresh);
+    CHECK((out.count > 0) == (fresh.count > 0));
+  }
 }
 
 TEST_CASE("contacts from a witness are those found from nothing; each call counts once") {

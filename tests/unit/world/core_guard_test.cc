@@ -2,11 +2,17 @@
 // outside are looked at before they are taken.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "core/contact/contact_model.h"
+#include "core/contact/penalty_memory.h"
 #include "core/dynamics/state_bounds.h"
 #include "core/scene/scene.h"
 #include "tests/support/models.h"
@@ -54,6 +60,29 @@ World arm() {
   const BodyIndex two = test::add_link(*scene.model, 1, 0.01 * Mat3::Identity(), Vec3(0.2, 0, 0));
   test::add_joint(*scene.model, JointKind::revolute, one, two, test::at(0.4, 0, 0));
   return scene.world();
+}
+
+// Two carriages, one on the other, along one rail.
+World rail() {
+  test::Scene scene;
+  test::add_robot(*scene.model, "rail");
+  const BodyIndex one = test::add_link(*scene.model, 1, 0.01 * Mat3::Identity(), Vec3::Zero());
+  test::add_joint(*scene.model, JointKind::prismatic, kNone, one);
+  const BodyIndex two = test::add_link(*scene.model, 1, 0.01 * Mat3::Identity(), Vec3::Zero());
+  test::add_joint(*scene.model, JointKind::prismatic, one, two);
+  return scene.world();
+}
+
+// Every number of a pair's block, in the precision that the model keeps them in.
+void fill_memory(double x, State& state) {
+  const bool penalty =
+      state.contact_model == ContactModelKind::penalty || state.contact_model == ContactModelKind::deepest;
+  std::array<float, 2 * 19> halves;
+  halves.fill(static_cast<float>(x));
+  for (PairRecord& r : std::span(state.pairs.data(), state.pairs.size())) {
+    r.model.fill(x);
+    if (!penalty) std::memcpy(r.model.data(), halves.data(), sizeof halves);
+  }
 }
 
 }  // namespace
@@ -156,6 +185,58 @@ TEST_CASE("core_guard: a robot's state is looked at joint by joint, and it is fr
   REQUIRE(world.restore(state));
   world.apply(0, {Vec3::Constant(std::nan("")), Vec3::Zero()});  // not taken
   CHECK(world.step().bodies_frozen == 0);
+}
+
+TEST_CASE("core_guard: joints that each are possible, and put a link where no body can be, are refused") {
+  World world = rail();
+  CHECK(refusal(world, [](State& s) { s.joint_q[0] = 0.9 * kMostPlace; }).empty());
+  CHECK(refusal(world, [](State& s) { s.joint_q[0] = s.joint_q[1] = 0.9 * kMostPlace; }).find("link") !=
+        std::string::npos);
+}
+
+TEST_CASE("core_guard: what pairs remember is refused beyond its bound, in every model's own precision") {
+  for (const test::Stepping& stepping : test::kAllSteppings) {
+    CAPTURE(stepping.name());
+    World world = two_boxes(stepping);
+    test::run(world, 3);
+    for (const double x : {1e31, static_cast<double>(std::numeric_limits<float>::infinity())}) {
+      CHECK_FALSE(refusal(world, [x](State& s) { fill_memory(x, s); }).empty());
+      CHECK_FALSE(refusal(world, [x](State& s) { s.pairs[0].witness.axis_A.x() = x; }).empty());
+    }
+    State state = world.state();
+    fill_memory(0.999 * kMostMemory, state);
+    State taken = world.initial();
+    REQUIRE(world.deserialise(world.serialise(state), taken));
+    REQUIRE(world.restore(taken));
+    test::run(world, 5);
+    CHECK(is_good(world));
+    CHECK(refusal(world, [](State&) {}).empty());
+  }
+}
+
+TEST_CASE("core_guard: what a contact law would remember beyond its bound is forgotten, and the pair goes on") {
+  PairRecord record;
+  PenaltyMemory memory{};
+  memory.reach = 1e-4, memory.stretch[1] = 1e-6;
+  store_memory(record, memory);
+  CHECK(load_block<PenaltyMemory>(record).stretch[1] == 1e-6);
+  for (const double x : {std::nan(""), 2 * kMostMemory, -std::numeric_limits<double>::infinity()}) {
+    memory.roll[2] = x;
+    store_memory(record, memory);
+    CHECK(load_block<PenaltyMemory>(record).reach == 0);
+    CHECK(bearable_memory(ContactModelKind::penalty, record));
+  }
+}
+
+TEST_CASE("core_guard: half a number of a time stepper's memory that is none is seen") {
+  World world = two_boxes({ContactModelKind::st});
+  test::run(world, 3);
+  const auto spoil = [](State& s) {
+    const float none = std::nanf("");
+    std::memcpy(s.pairs[0].model.data(), &none, sizeof none);  // the double around it is finite
+    REQUIRE(std::isfinite(s.pairs[0].model[0]));
+  };
+  CHECK(refusal(world, spoil).find("remembers") != std::string::npos);
 }
 
 TEST_CASE("core_guard: the egg that a push of 1 N m turns keeps a finite state under the exact stepper") {
