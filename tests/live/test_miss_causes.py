@@ -10,7 +10,7 @@ sys.path[:0] = [str(REPOSITORY / "tests" / "support")]
 from link_causes import CASES, LANGUAGES, Bench, raise_priority  # noqa: E402
 
 SEED = 7
-LENGTH_S, AFTER_S = 2.4, 0.8  # of a run; until a link breaks
+LENGTH_S, AFTER_S, RUNNING_MS = 2.4, 0.8, 300  # of a run; until a link breaks; at most, between suspensions: the last second is judged
 FAULTS = ("hang_30", "hang_300", "garbage", "suspended_300", "client_quota", "server_quota", "slow_server", "loss", "jitter", "only_up", "only_down")
 SOUND = ("none", "pause_between_loops", "period_50_hz")
 RIGHT = 0.9  # of the runs with a fault
@@ -33,6 +33,8 @@ def judged(bench, names):
     for name in names:
         for language in LANGUAGES:
             case = CASES[name]._replace(length_s=LENGTH_S, after_s=min(CASES[name].after_s, AFTER_S))
+            if case.stop:
+                case = case._replace(stop=(*case.stop[:2], min(case.stop[2], RUNNING_MS)))
             got = bench.run(language, case, SEED)
             if got.says_nothing:
                 aside += 1

@@ -138,8 +138,9 @@ class Bench:
     def run(self, language, case, seed):
         case = varied(case, seed)
         chance = random.Random(seed)
-        sleeper = spawn(SLEEPER_PRIORITY, BIN / "tactus_link_controller", 0, "sleeper", 0, 0, case.length_s)
         process = self._controller(language, case)
+        length_s = case.length_s + (case.amount_ms / 1e3 if case.kind == "pause" else 0)
+        sleeper = spawn(SLEEPER_PRIORITY, BIN / "tactus_link_controller", 0, "sleeper", 0, 0, length_s)
         named = None
         try:
             end = time.monotonic() + case.length_s - 0.1
