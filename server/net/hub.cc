@@ -7,11 +7,11 @@
 
 #include "proto/cpp/seal.h"
 #include "proto/cpp/utf8.h"
-#include "server/net/conversation.h"
-#include "server/net/lockstep.h"
-#include "server/net/modes.h"
-#include "server/net/realtime_port.h"
-#include "server/net/record_desk.h"
+#include "server/net/control/conversation.h"
+#include "server/net/desk/lockstep.h"
+#include "server/net/desk/modes.h"
+#include "server/net/udp/realtime_port.h"
+#include "server/net/desk/record_desk.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {

@@ -8,7 +8,7 @@
 #include "core/dynamics/robot_drive.h"
 #include "core/limits.h"
 #include "proto/cpp/wire.h"
-#include "server/net/access.h"
+#include "server/net/control/access.h"
 #include "server/net/haptic_options.h"
 #include "server/session/link_faults.h"
 #include "server/solver/model_rates.h"

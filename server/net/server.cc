@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "server/net/control_connection.h"
+#include "server/net/control/control_connection.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {

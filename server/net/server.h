@@ -8,13 +8,13 @@
 #include <string>
 
 #include "server/net/hub.h"
-#include "server/net/last_descriptor.h"
-#include "server/net/lockstep.h"
-#include "server/net/play_desk.h"
-#include "server/net/realtime_port.h"
-#include "server/net/record_desk.h"
-#include "server/net/statistics.h"
-#include "server/net/web_port.h"
+#include "server/net/control/last_descriptor.h"
+#include "server/net/desk/lockstep.h"
+#include "server/net/desk/play_desk.h"
+#include "server/net/udp/realtime_port.h"
+#include "server/net/desk/record_desk.h"
+#include "server/net/desk/statistics.h"
+#include "server/net/web/web_port.h"
 
 namespace tactus::net {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/foxglove_bridge.h"
+#include "server/net/foxglove/foxglove_bridge.h"
 
 namespace {
 
