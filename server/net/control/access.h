@@ -7,19 +7,10 @@
 #include <vector>
 
 #include "server/net/control/peer_owner.h"
+#include "server/net/options.h"
 #include "server/session/authority.h"
 
 namespace tactus::net {
-
-// Config [access].
-struct AccessOptions {
-  bool open = false;              // everybody on this machine drives
-  std::string users, groups;      // names or numbers, separated by blanks
-  std::string others = "refuse";  // what the machine's other users may: refuse, observe
-  std::string observe_token_file;
-  std::string observe_token;         // what stands in it
-  std::vector<std::uint32_t> named;  // uids of users and groups
-};
 
 // The uids that a list names, as the system knows them now; members of a group are those that it lists and those whose
 // own group it is. Returns the first name that the system does not know, or nothing.

@@ -34,11 +34,11 @@ std::string source_of_peer(const asio::ip::tcp::socket& socket) {
 
 }  // namespace
 
-ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
-    : Conversation(hub, to_text(socket), source_of_peer(socket)),
+ControlConnection::ControlConnection(const Reception& reception, asio::ip::tcp::socket socket)
+    : Conversation(reception, to_text(socket), source_of_peer(socket)),
       socket_(std::move(socket)),
-      pause_(hub.io),
-      cap_(hub.options.requests_per_s, std::max(50.0, hub.options.requests_per_s / 5)) {
+      pause_(reception.io),
+      cap_(reception.options.requests_per_s, std::max(50.0, reception.options.requests_per_s / 5)) {
   asio::error_code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
@@ -52,12 +52,13 @@ ControlConnection::ControlConnection(Hub& hub, asio::ip::tcp::socket socket)
 }
 
 PeerUser ControlConnection::peer() {
-  return hub_.peer_owner.find(socket_.native_handle());
+  return reception_.door.peer_owner.find(socket_.native_handle());
 }
 
 void ControlConnection::start() {
   arm_watchdog();
-  asio::co_spawn(hub_.io, converse(std::static_pointer_cast<ControlConnection>(shared_from_this())), asio::detached);
+  asio::co_spawn(reception_.io, converse(std::static_pointer_cast<ControlConnection>(shared_from_this())),
+                 asio::detached);
 }
 
 // A static function with the connection as its argument: g++ 12 -O3 miscompiles a lambda that is itself a coroutine in
@@ -67,7 +68,7 @@ asio::awaitable<void> ControlConnection::converse(std::shared_ptr<ControlConnect
   while (going) {
     going = co_await self->read_frame();
     if (going) going = self->serve_frame(self->in_);
-    const bool too_fast = going && self->is_open() && !self->hub_.tick.lockstep() && !self->cap_.take(now_ns());
+    const bool too_fast = going && self->is_open() && !self->reception_.tick.lockstep() && !self->cap_.take(now_ns());
     if (too_fast) co_await self->slow_down();
     if (self->closed_ || self->closing_) going = false;
   }
@@ -90,7 +91,7 @@ asio::awaitable<bool> ControlConnection::read_frame() {
   if (error) co_return false;
   const std::size_t limit = inbound_max();
   if (length > limit || (sealer_ && length < wire::kMacBytes)) {
-    hub_.refuse("control_frame_length");
+    reception_.refusals.add("control_frame_length");
     give_up(0, v1::ERROR_MALFORMED,
             "frame length " + std::to_string(length) + " is illegal; expected at most " + std::to_string(limit));
     co_return false;
@@ -112,8 +113,8 @@ void ControlConnection::deliver(const v1::Reply& reply, std::size_t payload) {
   }
   queued_bytes_ += frame.size();
   queue_.push_back(std::move(frame));
-  if (queued_bytes_ > hub_.options.send_queue_bytes) {
-    hub_.refuse("control_does_not_read");
+  if (queued_bytes_ > reception_.options.send_queue_bytes) {
+    reception_.refusals.add("control_does_not_read");
     return close("does not read: " + std::to_string(queued_bytes_) + " bytes are waiting (limits.send_queue_bytes)");
   }
   if (!writing_) write_next();

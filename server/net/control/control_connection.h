@@ -16,7 +16,7 @@ namespace tactus::net {
 
 class ControlConnection final : public Conversation {
  public:
-  ControlConnection(Hub& hub, asio::ip::tcp::socket socket);
+  ControlConnection(const Reception& reception, asio::ip::tcp::socket socket);
   // Runs until the client leaves or is sent away; holds itself alive.
   void start();
   void close_after_flush(const std::string& why) override;

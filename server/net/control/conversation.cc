@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "proto/cpp/utf8.h"
-#include "server/net/udp/realtime_port.h"
-#include "server/net/desk/requests.h"
+#include "server/net/control/ids.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
@@ -16,24 +15,28 @@ namespace {
 constexpr auto kHandshakeTime = std::chrono::seconds(5);
 }  // namespace
 
-Conversation::Conversation(Hub& hub, std::string address, std::string source)
-    : hub_(hub), watchdog_(hub.io), address_(std::move(address)), source_(std::move(source)), hold_(hub.io) {}
+Conversation::Conversation(const Reception& reception, std::string address, std::string source)
+    : reception_(reception),
+      watchdog_(reception.io),
+      address_(std::move(address)),
+      source_(std::move(source)),
+      hold_(reception.io) {}
 
 void Conversation::arm_watchdog() {
-  ticket_ = hub_.lobby.enter(source_, [weak = weak_from_this()] {
+  ticket_ = reception_.door.lobby.enter(source_, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->make_room();
   });
   watchdog_.expires_after(kHandshakeTime);
   watchdog_.async_wait([weak = weak_from_this()](asio::error_code error) {
     const auto self = weak.lock();
     if (error || !self || self->phase_ == Phase::open) return;
-    self->hub_.refuse("control_handshake_timeout");
+    self->reception_.refusals.add("control_handshake_timeout");
     self->give_up(0, v1::ERROR_TIMEOUT, "the handshake was not finished within 5 s");
   });
 }
 
 void Conversation::end_silent() {
-  hub_.refuse("control_silent");
+  reception_.refusals.add("control_silent");
   give_up(
       0, v1::ERROR_TIMEOUT,
       "nothing came from this client for 15 s, neither a request nor a datagram: send a heartbeat (proto/README.md)");
@@ -42,10 +45,10 @@ void Conversation::end_silent() {
 // Others want to come in, and this one has not said who it is.
 void Conversation::make_room() {
   ticket_ = 0;
-  hub_.refuse("control_handshakes_full");
+  reception_.refusals.add("control_handshakes_full");
   give_up(0, v1::ERROR_FULL,
-          "this server waits for " + std::to_string(hub_.lobby.limit()) + " handshakes at a time, " +
-              std::to_string(hub_.lobby.share()) +
+          "this server waits for " + std::to_string(reception_.door.lobby.limit()) + " handshakes at a time, " +
+              std::to_string(reception_.door.lobby.share()) +
               " of them from one address, and yours was the oldest: come again (limits.handshakes)");
 }
 
@@ -75,20 +78,20 @@ bool Conversation::serve_frame(std::span<const std::uint8_t> frame) {
 
 bool Conversation::handle_frame(std::span<const std::uint8_t> frame) {
   if (sealer_ && !check_mac(frame)) {
-    hub_.refuse("control_mac");
+    reception_.refusals.add("control_mac");
     sealer_.reset();
     return give_up(0, v1::ERROR_WRONG_KEY, "the frame's mac is wrong; shake hands anew");
   }
   v1::Request request;
   if (!request.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
-    hub_.refuse("control_malformed");
+    reception_.refusals.add("control_malformed");
     return give_up(0, v1::ERROR_MALFORMED, "the frame is not a tactus.v1 Request");
   }
   if (phase_ != Phase::open) return handshake(request);
   if (session() == nullptr) return false;
   session()->heard(now_ns());
   session()->saw_request(now_ns());
-  handle_request(hub_, *this, request);
+  reception_.house.serve(shared_from_this(), request);
   return !closing_ && !closed_;
 }
 
@@ -104,7 +107,7 @@ bool Conversation::handshake(const v1::Request& request) {
 }
 
 bool Conversation::on_hello(std::uint32_t request, const v1::Hello& hello) {
-  hub_.lobby.spoke(ticket_);
+  reception_.door.lobby.spoke(ticket_);
   if (hello.version_major() != wire::kVersionMajor) {
     return give_up(request, v1::ERROR_VERSION,
                    "this server speaks version 1." + std::to_string(wire::kVersionMinor) + ", found major version " +
@@ -117,25 +120,25 @@ bool Conversation::on_hello(std::uint32_t request, const v1::Hello& hello) {
   if (!is_name(hello.client_name()))
     return give_up(request, v1::ERROR_BAD_VALUE, "client_name must match [A-Za-z0-9_.-]{1,64}");
   name_ = hello.client_name();
-  if (hub_.sessions.is_full()) return refuse_full(request);  // with a token too: later it would need a mac
+  if (reception_.sessions.is_full()) return refuse_full(request);  // with a token too: later it would need a mac
   std::memcpy(nonce_client_.data(), hello.nonce().data(), nonce_client_.size());
   wire::random_bytes(nonce_server_);
   session_id_ = random_u32();
-  while (hub_.sessions.find_id(session_id_) != nullptr) session_id_ = random_u32();
+  while (reception_.sessions.find_id(session_id_) != nullptr) session_id_ = random_u32();
 
   v1::Reply reply;
   reply.set_id(request);
   fill_hello(*reply.mutable_hello());
-  if (!hub_.needs_token()) return admit_without_token(request, reply);
+  if (!reception_.options.needs_token()) return admit_without_token(request, reply);
   phase_ = Phase::authenticate;
   send(reply);
   return true;
 }
 
 bool Conversation::admit_without_token(std::uint32_t request, v1::Reply& reply) {
-  const Access::Answer answer = hub_.access.ask(peer());
+  const Access::Answer answer = reception_.door.access.ask(peer());
   if (!answer.may && !strangers_look_on_) {
-    hub_.refuse("control_not_let_in");
+    reception_.refusals.add("control_not_let_in");
     return give_up(request, v1::ERROR_NOT_AUTHENTICATED, answer.text);
   }
   wire::random_bytes(key_);
@@ -148,25 +151,26 @@ bool Conversation::admit_without_token(std::uint32_t request, v1::Reply& reply) 
 }
 
 bool Conversation::refuse_full(std::uint32_t request) {
-  hub_.refuse("control_full");
-  return give_up(request, v1::ERROR_FULL,
-                 "this server serves " + std::to_string(hub_.options.clients) + " clients already (limits.clients)");
+  reception_.refusals.add("control_full");
+  return give_up(
+      request, v1::ERROR_FULL,
+      "this server serves " + std::to_string(reception_.options.clients) + " clients already (limits.clients)");
 }
 
 void Conversation::fill_hello(v1::HelloReply& reply) const {
   reply.set_version_major(wire::kVersionMajor);
   reply.set_version_minor(wire::kVersionMinor);
   reply.set_nonce(nonce_server_.data(), nonce_server_.size());
-  reply.set_needs_token(hub_.needs_token());
+  reply.set_needs_token(reception_.options.needs_token());
   reply.set_session(session_id_);
-  reply.set_realtime_port(hub_.realtime_port);
-  reply.set_build(hub_.options.build);
-  reply.set_scene_epoch(hub_.scene.epoch);
-  reply.set_step_s(hub_.scene.model().step);
+  reply.set_realtime_port(reception_.realtime_port);
+  reply.set_build(reception_.options.build);
+  reply.set_scene_epoch(reception_.scene.epoch);
+  reply.set_step_s(reception_.scene.model().step);
 }
 
 bool Conversation::on_authenticate(std::uint32_t request, const v1::Authenticate& authenticate) {
-  const std::uint64_t wait = hub_.wrong_tokens.wait_ns(source_, now_ns());
+  const std::uint64_t wait = reception_.door.wrong_tokens.wait_ns(source_, now_ns());
   if (wait == 0) return check_proof(request, authenticate.proof());
   phase_ = Phase::held;
   hold_.expires_after(std::chrono::nanoseconds(wait));
@@ -184,13 +188,13 @@ bool Conversation::proves(const std::string& token, const std::string& proof) co
 }
 
 bool Conversation::check_proof(std::uint32_t request, const std::string& proof) {
-  const bool drives = proves(hub_.options.token, proof);
-  if (!drives && !proves(hub_.options.access.observe_token, proof)) {
-    hub_.refuse("control_wrong_token");
-    hub_.wrong_tokens.add(source_, now_ns());
+  const bool drives = proves(reception_.options.token, proof);
+  if (!drives && !proves(reception_.options.access.observe_token, proof)) {
+    reception_.refusals.add("control_wrong_token");
+    reception_.door.wrong_tokens.add(source_, now_ns());
     return give_up(request, v1::ERROR_WRONG_KEY, "the proof does not match: is it the server's token file?");
   }
-  const std::string& token = drives ? hub_.options.token : hub_.options.access.observe_token;
+  const std::string& token = drives ? reception_.options.token : reception_.options.access.observe_token;
   key_ = wire::derive_session_key(token, nonce_client_, nonce_server_);
   if (!open_session(drives ? Role::control : Role::observe, true)) return refuse_full(request);
   seal();
@@ -204,17 +208,18 @@ bool Conversation::check_proof(std::uint32_t request, const std::string& proof) 
 }
 
 bool Conversation::open_session(Role role, bool by_token) {
-  slot_ = hub_.sessions.reserve();
+  slot_ = reception_.sessions.reserve();
   if (!slot_) return false;
-  const RateCap cap(hub_.options.commands_per_s, hub_.options.command_burst);
-  Session& session = hub_.sessions.put(std::make_unique<Session>(*slot_, session_id_, name_, key_, by_token, cap));
+  const RateCap cap(reception_.options.commands_per_s, reception_.options.command_burst);
+  Session& session =
+      reception_.sessions.put(std::make_unique<Session>(*slot_, session_id_, name_, key_, by_token, cap));
   session.role = std::min(role, role_most_);
   session.framed = is_framed();
   session.heard(now_ns());
-  hub_.begin_faults(session);
+  reception_.house.welcome(session);
   phase_ = Phase::open;
   watchdog_.cancel();
-  hub_.lobby.leave(std::exchange(ticket_, 0));
+  reception_.door.lobby.leave(std::exchange(ticket_, 0));
   spdlog::info("{} joined from {}{}", name_, address_, session.role == Role::observe ? " to look on" : "");
   return true;
 }
@@ -229,8 +234,8 @@ void Conversation::send_error(std::uint32_t request, v1::ErrorCode code, const s
 
 bool Conversation::give_up(std::uint32_t request, v1::ErrorCode code, const std::string& text) {
   if (!is_open())
-    hub_.turned_away.add(v1::ErrorCode_Name(code),
-                         (name_.empty() ? "a client" : name_) + " (" + address_ + "): " + text);
+    reception_.door.turned_away.add(v1::ErrorCode_Name(code),
+                                    (name_.empty() ? "a client" : name_) + " (" + address_ + "): " + text);
   send_error(request, code, text);
   close_after_flush(text);
   return false;
@@ -254,10 +259,9 @@ void Conversation::seal() {
 void Conversation::leave() {
   watchdog_.cancel();
   hold_.cancel();
-  hub_.lobby.leave(std::exchange(ticket_, 0));
+  reception_.door.lobby.leave(std::exchange(ticket_, 0));
   if (!slot_) return;
-  hub_.realtime->forget(*slot_);
-  hub_.client_left(*slot_);
+  reception_.house.leave(*slot_);
   slot_.reset();
 }
 

@@ -9,39 +9,56 @@
 #include <span>
 #include <string>
 
-#include "server/net/hub.h"
+#include "server/net/control/client_line.h"
+#include "server/net/control/door.h"
+#include "server/net/control/refusals.h"
+#include "server/net/scene/scene_view.h"
+#include "server/net/scene/tick_port.h"
 
 namespace tactus::net {
 
-class Conversation : public std::enable_shared_from_this<Conversation> {
+// What becomes of a conversation behind the door.
+class House {
+ public:
+  virtual ~House() = default;
+  // A session has begun ...
+  virtual void welcome(Session& session) = 0;
+  // ... makes a request ...
+  virtual void serve(const std::shared_ptr<ClientLine>& line, const v1::Request& request) = 0;
+  // ... and ends: leases, subscriptions, its slot.
+  virtual void leave(ClientSlot client) = 0;
+};
+
+// What every conversation is handed.
+struct Reception {
+  asio::io_context& io;
+  const NetOptions& options;
+  const TickPort& tick;
+  const SceneView& scene;
+  SessionTable& sessions;
+  Door& door;
+  Refusals& refusals;
+  House& house;
+  std::uint16_t realtime_port;  // told in the handshake
+};
+
+class Conversation : public ClientLine, public std::enable_shared_from_this<Conversation> {
  public:
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
-  virtual ~Conversation() = default;
 
-  void send(const v1::Reply& reply);
-  void send_error(std::uint32_t request, v1::ErrorCode code, const std::string& text);
-  // Neither a request nor a datagram came for 15 s.
-  void end_silent();
-  // Sends what is queued, then closes.
-  virtual void close_after_flush(const std::string& why) = 0;
-  virtual void close(const std::string& why) = 0;
-  // A STATE or SHADOW payload, for a client that gets them in frames of this conversation; a newer one of the same key
-  // takes the place of one that waits. False: this client gets datagrams.
-  virtual bool send_realtime(wire::DatagramType, std::uint64_t /*key*/, std::span<const std::uint8_t>) { return false; }
-  [[nodiscard]] virtual bool is_framed() const { return false; }
-  // States that a newer one replaced before the client took them.
-  [[nodiscard]] virtual std::uint64_t states_replaced() const { return 0; }
-  // Null until the handshake is done, and after the end.
-  [[nodiscard]] Session* session() { return closed_ || !slot_ ? nullptr : hub_.sessions.find(*slot_); }
-  [[nodiscard]] const std::string& address() const { return address_; }
+  void send(const v1::Reply& reply) final;
+  void send_error(std::uint32_t request, v1::ErrorCode code, const std::string& text) final;
+  void end_silent() final;
+  [[nodiscard]] Session* session() final { return closed_ || !slot_ ? nullptr : reception_.sessions.find(*slot_); }
+  [[nodiscard]] const std::string& address() const final { return address_; }
 
  protected:
   // held: a proof waits for its answer, because its source has shown wrong tokens.
   enum class Phase { hello, authenticate, held, open };
 
   // address: for people; source: what limits are counted by (source_of).
-  Conversation(Hub& hub, std::string address, std::string source);
+  Conversation(const Reception& reception, std::string address, std::string source);
   // The handshake must be finished within 5 s, or until room is needed for others. To be called once a shared_ptr holds
   // the conversation.
   void arm_watchdog();
@@ -66,7 +83,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   [[nodiscard]] std::size_t inbound_max() const { return is_open() ? wire::kControlInboundMax : kHandshakeFrameMax; }
 
   static constexpr std::size_t kHandshakeFrameMax = 4096;
-  Hub& hub_;
+  const Reception& reception_;
   asio::steady_timer watchdog_;
   std::string address_, name_;
   std::optional<wire::Sealer> sealer_;  // set: frames carry a mac

@@ -51,12 +51,12 @@ void PlayDesk::serve(const Exchange& x, const v1::SetPlayback& request) {
   };
   const double speed = request.speed();
   if (!request.has_position_s() && speed == 0) return answer();
-  if (!x.needs_world()) return;
+  if (!x.needs_world(uses_.leases)) return;
   if (speed != 0 && speed != player_.speed()) {
     player_.set_speed(speed);
-    hub_.broadcast(v1::Event::PLAYBACK_CHANGED, fmt::format("speed {}", speed));
+    uses_.events.broadcast(v1::Event::PLAYBACK_CHANGED, fmt::format("speed {}", speed));
     // What stands ready is of the old speed. Running on, it is over in no time; in a pause it would be what Step shows.
-    if (hub_.paused && play_time_ns_ != 0 && seeks_.empty() && !request.has_position_s())
+    if (uses_.status.paused && play_time_ns_ != 0 && seeks_.empty() && !request.has_position_s())
       here_ = player_.seek(play_time_ns_);
   }
   if (!request.has_position_s()) return answer();
@@ -68,8 +68,8 @@ void PlayDesk::serve(const Exchange& x, const v1::SetPlayback& request) {
 }
 
 void PlayDesk::tell_jump(const char* what) {
-  hub_.newest.tick = tick_;
-  hub_.broadcast(v1::Event::RESTORED, what);
+  uses_.status.newest.tick = tick_;
+  uses_.events.broadcast(v1::Event::RESTORED, what);
 }
 
 void PlayDesk::published(const StateFrame& frame) {
@@ -81,7 +81,7 @@ void PlayDesk::published(const StateFrame& frame) {
   play_time_ns_ = frame.play_time_ns;
   if (jumped) tell_jump("seek");
   if (reset) tell_jump("recorded");
-  if (frame.play_ended && (!ended_ || jumped)) hub_.broadcast(v1::Event::PLAYBACK_CHANGED, "ended");
+  if (frame.play_ended && (!ended_ || jumped)) uses_.events.broadcast(v1::Event::PLAYBACK_CHANGED, "ended");
   ended_ = frame.play_ended;
   if (!sought) return;
   // Overtaken seeks, too: what they asked for is over.
@@ -102,7 +102,7 @@ void PlayDesk::report(v1::Playback& out) const {
   out.set_position_s(play_time_ns_ < tape.begin_ns() ? 0 : seconds(play_time_ns_));
   out.set_duration_s(seconds(tape.end_ns()));
   out.set_speed(player_.speed());
-  out.set_paused(hub_.paused);
+  out.set_paused(uses_.status.paused);
   out.set_ended(ended_);
   out.set_begin_ns(tape.begin_ns());
   out.set_file(tape.path());

@@ -3,17 +3,26 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "server/net/desk/requests.h"
+#include "server/net/control/events.h"
+#include "server/net/control/leases.h"
+#include "server/net/desk/exchange.h"
+#include "server/net/scene/world_status.h"
 #include "server/record/player.h"
 
 namespace tactus::net {
 
 class PlayDesk {
  public:
-  PlayDesk(Hub& hub, record::Player& player) : hub_(hub), player_(player) {}
+  struct Uses {
+    WorldStatus& status;
+    const Leases& leases;
+    Events& events;
+  };
+  PlayDesk(const Uses& uses, record::Player& player) : uses_(uses), player_(player) {}
 
   // Requests that look on, and those that hold the playback or let it go on. The others would change a live world.
   [[nodiscard]] static bool allows(v1::Request::BodyCase request);
@@ -27,7 +36,7 @@ class PlayDesk {
  private:
   void tell_jump(const char* what);
 
-  Hub& hub_;
+  const Uses uses_;
   record::Player& player_;
   std::vector<std::pair<std::uint32_t, Exchange>> seeks_;  // that wait for their state, by its generation
   std::uint64_t tick_ = 0, play_time_ns_ = 0;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "proto/cpp/utf8.h"
-#include "server/net/hub.h"
-#include "server/net/desk/requests.h"
+#include "server/net/control/ids.h"
+#include "server/net/scene/drawn_shape.h"
 #include "server/record/build_id.h"
 #include "server/record/foxglove_scene.h"
 #include "server/record/keyframe.h"
@@ -81,10 +81,6 @@ std::shared_ptr<const record::FoxgloveScene> drawing(const SceneView& scene) {
   return out;
 }
 
-bool is_heartbeat(const v1::CommandPacket& packet) {
-  return packet.ByteSizeLong() > 0 && packet.body_id_size() == 0 && packet.joint_id_size() == 0 && packet.robot() == 0;
-}
-
 bool jumps(Command::Kind kind) {
   return kind == Command::Kind::reset || kind == Command::Kind::restore || kind == Command::Kind::set_model ||
          kind == Command::Kind::set_parameters;
@@ -92,13 +88,14 @@ bool jumps(Command::Kind kind) {
 
 }  // namespace
 
-RecordDesk::RecordDesk(Hub& hub, record::Recorder* recorder) : hub_(hub), recorder_(recorder), timer_(hub.io) {
+RecordDesk::RecordDesk(const Uses& uses, record::Recorder* recorder)
+    : uses_(uses), recorder_(recorder), timer_(uses.io) {
   if (recorder_ == nullptr) return;
   recorder_->on_fault_saved = say_at_end;
-  recorder_->on_recorded = [&hub](const record::Saved& saved) {
+  recorder_->on_recorded = [this](const record::Saved& saved) {
     say_recorded(saved);
     if (saved.error.empty()) return;
-    asio::post(hub.io, [&hub, text = saved.error] { hub.broadcast(v1::Event::RECORD_FAILED, text); });
+    asio::post(uses_.io, [this, text = saved.error] { uses_.events.broadcast(v1::Event::RECORD_FAILED, text); });
   };
 }
 
@@ -121,14 +118,14 @@ void RecordDesk::stop() {
 
 void RecordDesk::begin(const SceneSource& source) {
   if (recorder_ == nullptr) return;
-  const Model& model = hub_.scene.model();
+  const Model& model = uses_.scene.model();
   v1::RecordHeader header;
   header.set_build(std::string("tactusd ") + build_id());
-  header.set_config(hub_.options.config_text);
+  header.set_config(uses_.options.config_text);
   header.set_scene(source.text);
   header.set_scene_path(source.path);
-  header.set_scene_name(hub_.scene.name);
-  header.set_scene_epoch(hub_.scene.epoch);
+  header.set_scene_name(uses_.scene.name);
+  header.set_scene_epoch(uses_.scene.epoch);
   header.set_seed(source.seed);
   header.set_step_s(model.step);
   header.set_model(to_string(model.contact_model));
@@ -140,46 +137,9 @@ void RecordDesk::begin(const SceneSource& source) {
   for (const Body& body : model.bodies) header.add_bodies(body.name);
   for (const Joint& joint : model.joints)
     header.add_joints(position_count(joint.kind) == 1 ? joint.name : std::string());
-  recorder_->begin(std::move(header), recorder_->options().viewer_hz > 0 ? drawing(hub_.scene) : nullptr);
+  recorder_->begin(std::move(header), recorder_->options().viewer_hz > 0 ? drawing(uses_.scene) : nullptr);
   keyframe_ticks_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(kKeyframe_s / model.step)));
   keyframe_wanted_ = true;
-}
-
-void RecordDesk::received(const std::string& client, std::uint64_t sequence, std::span<const std::uint8_t> payload,
-                          std::uint64_t now_ns) {
-  if (recorder_ == nullptr || payload.empty()) return;
-  v1::Record record;
-  v1::ReceivedCommand* command = record.mutable_command();
-  if (!command->mutable_packet()->ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
-    command->clear_packet();
-  } else if (is_heartbeat(command->packet())) {
-    return;
-  }
-  command->set_client(client);
-  command->set_sequence(sequence);
-  command->set_received_ns(now_ns);
-  command->set_tick(hub_.newest.tick);
-  recorder_->add(std::move(record));
-}
-
-void RecordDesk::verdict(const std::string& client, const VerdictRecord& verdict) {
-  if (recorder_ == nullptr) return;
-  v1::Record record;
-  v1::GivenVerdict* given = record.mutable_verdict();
-  given->set_client(client);
-  given->set_sequence(verdict.sequence);
-  given->set_code(verdict.code);
-  given->set_tick(verdict.tick);
-  given->set_age_us(verdict.age_us);
-  given->set_item(verdict.item);
-  recorder_->add(std::move(record));
-}
-
-void RecordDesk::event(const v1::Event& event) {
-  if (recorder_ == nullptr) return;
-  v1::Record record;
-  *record.mutable_event() = event;
-  recorder_->add(std::move(record));
 }
 
 void RecordDesk::done(const Notice& notice, const std::string& text) {
@@ -189,45 +149,20 @@ void RecordDesk::done(const Notice& notice, const std::string& text) {
   operation->set_tick(notice.tick);
   operation->set_what(record::name_of(notice.command));
   operation->set_text(wire::as_utf8(notice.ok ? text : text + " (not done)"));
-  operation->set_client(hub_.client_name(notice.client));
+  operation->set_client(client_name(uses_.sessions, notice.client));
   operation->set_state_hash(notice.hash);
   operation->set_ticket(notice.ticket);
   recorder_->add(std::move(record));
   if (notice.ok && notice.command == Command::Kind::restore && notice.state != nullptr)  // what it went on from
-    add_keyframe(*notice.state, nullptr, notice.hash, {hub_.scene.parameters, hub_.scene.joint_options}, notice.ticket);
+    add_keyframe(*notice.state, nullptr, notice.hash, {uses_.scene.parameters, uses_.scene.joint_options},
+                 notice.ticket);
   if (notice.ok && jumps(notice.command)) keyframe_wanted_ = true;
 }
 
-void RecordDesk::note(const std::string& what, const std::string& text, const std::string& client) {
-  if (recorder_ == nullptr) return;
-  v1::Record record;
-  v1::WorldOperation* operation = record.mutable_operation();
-  operation->set_tick(hub_.newest.tick);
-  operation->set_what(what);
-  operation->set_text(wire::as_utf8(text));
-  operation->set_client(client);
-  recorder_->add(std::move(record));
-}
-
-void RecordDesk::injected(const std::string& client, bool down, std::uint64_t number, std::uint32_t fate) {
-  if (recorder_ == nullptr) return;
-  v1::Record record;
-  v1::InjectedFault* fault = record.mutable_injected();
-  fault->set_client(client);
-  fault->set_down(down);
-  fault->set_number(number);
-  fault->set_tick(hub_.newest.tick);
-  fault->set_delay_us(fate / 8);
-  fault->set_lost((fate & 1) != 0);
-  fault->set_duplicated((fate & 2) != 0);
-  fault->set_reordered((fate & 4) != 0);
-  recorder_->add(std::move(record));
-}
-
 void RecordDesk::published(const StateFrame& frame) {
-  if (recorder_ == nullptr || frame.epoch != hub_.scene.epoch) return;
+  if (recorder_ == nullptr || frame.epoch != uses_.scene.epoch) return;
   const bool due = frame.tick < keyframe_tick_ || frame.tick >= keyframe_tick_ + keyframe_ticks_;
-  if (hub_.tick.lockstep()) {
+  if (uses_.tick.lockstep()) {
     if (keyframe_wanted_ || due) keep_here();
     recorder_->take_now();
   } else if (keyframe_wanted_) {
@@ -237,12 +172,12 @@ void RecordDesk::published(const StateFrame& frame) {
 
 // Where the tick does not run: in lockstep, or before it begins.
 void RecordDesk::keep_here() {
-  const World& world = hub_.tick.world();
+  const World& world = uses_.tick.world();
   SlowMemory memory;
   SlowTicker::resize_memory(world, slow_ticks_max(), memory);
-  const bool fits = hub_.tick.slow().save(world, memory);
-  add_keyframe(world.state(), fits ? &memory : nullptr, world.hash(), {hub_.scene.parameters, hub_.scene.joint_options},
-               0);
+  const bool fits = uses_.tick.slow().save(world, memory);
+  add_keyframe(world.state(), fits ? &memory : nullptr, world.hash(),
+               {uses_.scene.parameters, uses_.scene.joint_options}, 0);
 }
 
 void RecordDesk::every_second() {
@@ -250,7 +185,7 @@ void RecordDesk::every_second() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(kKeyframe_s)));
   timer_.async_wait([this](asio::error_code error) {
     if (error) return;
-    if (!hub_.tick.lockstep() && hub_.newest.tick != keyframe_tick_) take_keyframe();
+    if (!uses_.tick.lockstep() && uses_.status.newest.tick != keyframe_tick_) take_keyframe();
     tell_losses();
     every_second();
   });
@@ -265,34 +200,36 @@ void RecordDesk::tell_losses() {
   const std::string text = fmt::format("{} states, {} rows, {} bytes of {}", states, rows, bytes,
                                        now.path.empty() ? "the black box" : now.path);
   spdlog::warn("the recorder or the disk was too slow, and lost {}", text);
-  hub_.broadcast(v1::Event::RECORD_LOST, text);
+  uses_.events.broadcast(v1::Event::RECORD_LOST, text);
 }
 
 // In free run by way of the tick, which copies its state.
 void RecordDesk::take_keyframe() {
-  if (keyframe_under_way_ || hub_.tick.lockstep()) return;
+  if (keyframe_under_way_ || uses_.tick.lockstep()) return;
   keyframe_under_way_ = true;
   keyframe_wanted_ = false;
-  const auto state = std::make_shared<State>(hub_.scene.blank);
+  const auto state = std::make_shared<State>(uses_.scene.blank);
   const auto memory = std::make_shared<SlowMemory>();
-  SlowTicker::resize_memory(*hub_.scene.world, slow_ticks_max(), *memory);
+  SlowTicker::resize_memory(*uses_.scene.world, slow_ticks_max(), *memory);
   Command command;
   command.kind = Command::Kind::snapshot;
   command.state = state.get();
   command.memory = memory.get();
-  hub_.tick.post(command, [this, state, memory, epoch = hub_.scene.epoch,
-                           settings = Settings{hub_.scene.parameters, hub_.scene.joint_options}](const Notice& notice) {
-    keyframe_under_way_ = false;
-    if (epoch == hub_.scene.epoch && notice.ok)
-      add_keyframe(*state, memory.get(), notice.hash, settings, notice.ticket);
-  });
+  uses_.tick.post(command,
+                  [this, state, memory, epoch = uses_.scene.epoch,
+                   settings = Settings{uses_.scene.parameters, uses_.scene.joint_options}](const Notice& notice) {
+                    keyframe_under_way_ = false;
+                    if (epoch == uses_.scene.epoch && notice.ok)
+                      add_keyframe(*state, memory.get(), notice.hash, settings, notice.ticket);
+                  });
 }
 
 // The longest step of any model beside the tick.
 std::uint32_t RecordDesk::slow_ticks_max() const {
   std::uint32_t out = 1;
   for (std::size_t i = 0; i < kContactModels; ++i)
-    out = std::max(out, ticks_per_step(hub_.solvers.rates, static_cast<ContactModelKind>(i), hub_.scene.model().step));
+    out = std::max(
+        out, ticks_per_step(uses_.solvers.options.rates, static_cast<ContactModelKind>(i), uses_.scene.model().step));
   return out;
 }
 
@@ -300,7 +237,7 @@ void RecordDesk::add_keyframe(const State& state, const SlowMemory* memory, std:
                               const Settings& settings, std::uint64_t ticket) {
   v1::Record record;
   v1::Keyframe* keyframe = record.mutable_keyframe();
-  record::write_keyframe(*hub_.scene.world, state, settings.parameters, memory, *keyframe);
+  record::write_keyframe(*uses_.scene.world, state, settings.parameters, memory, *keyframe);
   keyframe->set_state_hash(hash);
   keyframe->set_ticket(ticket);
   for (const ChannelOptions& options : settings.joint_options)
@@ -349,8 +286,8 @@ void RecordDesk::save(const Exchange& x, const v1::SaveBlackBox& request) {
   const std::string reason = request.reason().empty() ? "request" : request.reason();
   if (!is_name(reason))
     return x.error(v1::ERROR_BAD_VALUE, "a reason must match [A-Za-z0-9_.-]{1,64}: it becomes part of a file's name");
-  const bool taken = recorder_->save(reason, [x](const record::Saved& saved) {
-    asio::post(x.hub().io, [x, saved] {
+  const bool taken = recorder_->save(reason, [&io = uses_.io, x](const record::Saved& saved) {
+    asio::post(io, [x, saved] {
       say(saved);
       if (!saved.error.empty()) return x.error(saved.full ? v1::ERROR_FULL : v1::ERROR_NOT_WRITTEN, saved.error);
       v1::Reply reply;
@@ -380,27 +317,28 @@ void RecordDesk::start_recording(const Exchange& x, const v1::StartRecording& re
   keyframe_wanted_ = true;
   take_keyframe();
   const record::RecorderStatus status = recorder_->status();
-  spdlog::info("recording to {}, asked for by {}", status.path, hub_.client_name(x.client()));
+  spdlog::info("recording to {}, asked for by {}", status.path, x.name());
   v1::Reply reply;
   reply.mutable_recording()->set_path(status.path);
   x.reply(std::move(reply));
 }
 
 void RecordDesk::stop_recording(const Exchange& x) {
-  const bool stopped = recorder_ != nullptr && recorder_->stop_recording([x](const record::Saved& saved) {
-    asio::post(x.hub().io, [x, saved] {
-      if (!saved.error.empty()) return x.error(v1::ERROR_NOT_WRITTEN, saved.error);
-      v1::Reply reply;
-      v1::Recorded* out = reply.mutable_recording();
-      out->set_path(saved.path);
-      out->set_bytes(saved.bytes);
-      out->set_records(saved.records);
-      out->set_first_tick(saved.first_tick);
-      out->set_last_tick(saved.last_tick);
-      out->set_bytes_overtaken(saved.bytes_overtaken);
-      x.reply(std::move(reply));
-    });
-  });
+  const bool stopped =
+      recorder_ != nullptr && recorder_->stop_recording([&io = uses_.io, x](const record::Saved& saved) {
+        asio::post(io, [x, saved] {
+          if (!saved.error.empty()) return x.error(v1::ERROR_NOT_WRITTEN, saved.error);
+          v1::Reply reply;
+          v1::Recorded* out = reply.mutable_recording();
+          out->set_path(saved.path);
+          out->set_bytes(saved.bytes);
+          out->set_records(saved.records);
+          out->set_first_tick(saved.first_tick);
+          out->set_last_tick(saved.last_tick);
+          out->set_bytes_overtaken(saved.bytes_overtaken);
+          x.reply(std::move(reply));
+        });
+      });
   if (!stopped) x.error(v1::ERROR_WRONG_STATE, "nothing is being recorded");
 }
 

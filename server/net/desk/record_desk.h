@@ -1,44 +1,49 @@
-// Net's part of recording: what only net knows goes to the recorder, whole states now and then, and requests to save.
+// Net's part of recording, beside the journal: whole states now and then, what the tick has done, and requests to save.
 // Without a recorder every function does nothing.
 #pragma once
 
 #include <asio/steady_timer.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "control.pb.h"
 #include "record.pb.h"
+#include "server/net/control/events.h"
+#include "server/net/desk/exchange.h"
+#include "server/net/options.h"
 #include "server/net/scene/scene_library.h"
+#include "server/net/scene/scene_view.h"
+#include "server/net/scene/solvers.h"
+#include "server/net/scene/tick_port.h"
+#include "server/net/scene/world_status.h"
 #include "server/record/recorder.h"
 #include "server/session/session.h"
 
 namespace tactus::net {
 
-class Exchange;
-struct Hub;
-
 class RecordDesk {
  public:
-  RecordDesk(Hub& hub, record::Recorder* recorder);
+  struct Uses {
+    asio::io_context& io;
+    const NetOptions& options;
+    const SceneView& scene;
+    const WorldStatus& status;
+    const SolverState& solvers;
+    SessionTable& sessions;
+    TickPort& tick;
+    Events& events;
+  };
+  RecordDesk(const Uses& uses, record::Recorder* recorder);
 
   void keep_first();  // before the first tick, which waits for it
   void start();       // once the first scene has begun
   void stop();
-  // The scene that the hub now shows.
+  // The scene that is shown now.
   void begin(const SceneSource& source);
-  void received(const std::string& client, std::uint64_t sequence, std::span<const std::uint8_t> payload,
-                std::uint64_t now_ns);
-  void verdict(const std::string& client, const VerdictRecord& verdict);
-  void event(const v1::Event& event);
   // A command of ours that the tick has done. text: what it was about.
   void done(const Notice& notice, const std::string& text);
-  // What a client did that is no command of the tick: its settings of a link, for example.
-  void note(const std::string& what, const std::string& text, const std::string& client);
-  // What a link did to its n-th datagram: FaultyLink::last_fate().
-  void injected(const std::string& client, bool down, std::uint64_t number, std::uint32_t fate);
   // A state was published. In lockstep this thread ticks, and empties the recorder's rings.
   void published(const StateFrame& frame);
   // A fault has latched: a file, unless one was just written.
@@ -66,7 +71,7 @@ class RecordDesk {
                     std::uint64_t ticket);
   std::uint32_t slow_ticks_max() const;
 
-  Hub& hub_;
+  const Uses uses_;
   record::Recorder* recorder_;
   asio::steady_timer timer_;
   std::uint64_t keyframe_tick_ = 0, keyframe_ticks_ = 1000;

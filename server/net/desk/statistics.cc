@@ -4,85 +4,15 @@
 
 #include <utility>
 
-#include "server/net/control/conversation.h"
-#include "server/net/desk/play_desk.h"
-#include "server/net/udp/realtime_port.h"
-#include "server/net/desk/record_desk.h"
-#include "server/net/web/web_port.h"
+#include "server/net/desk/figures.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
 
-void set_histogram(v1::Histogram* out, const HistogramData& ns) {
-  out->set_p50(1e-3 * static_cast<double>(ns.percentile(0.5)));
-  out->set_p99(1e-3 * static_cast<double>(ns.percentile(0.99)));
-  out->set_p999(1e-3 * static_cast<double>(ns.percentile(0.999)));
-  out->set_max(1e-3 * static_cast<double>(ns.max));
-  out->set_count(ns.count);
-}
-
-namespace {
-
-void set_spread(v1::Histogram* out, const Spread& us) {
-  out->set_p50(us.p50);
-  out->set_p99(us.p99);
-  out->set_p999(us.p999);
-  out->set_max(us.max);
-  out->set_count(us.count);
-  out->set_mean(us.mean);
-  out->set_min(us.min);
-}
-
-void fill_quality(const LinkFigures& f, v1::LinkQuality& out) {
-  out.set_cycles(f.cycles);
-  out.set_success_rate(f.success_rate);
-  out.set_success_rate_window(f.success_rate_window);
-  out.set_lost_in_a_row(f.lost_in_a_row);
-  out.set_lost_in_a_row_max(f.lost_in_a_row_max);
-  set_spread(out.mutable_compute_us(), f.compute_us);
-  set_spread(out.mutable_down_us(), f.down_us);
-  set_spread(out.mutable_up_us(), f.up_us);
-  set_spread(out.mutable_wake_late_us(), f.wake_late_us);
-  set_spread(out.mutable_work_us(), f.work_us);
-  set_spread(out.mutable_wait_us(), f.wait_us);
-  out.set_round_trip_min_us(f.round_trip_min_us);
-  out.set_lost_down(f.lost_down);
-  out.set_lost_up(f.lost_up);
-  out.set_unanswered(f.unanswered);
-  out.set_skipped(f.skipped);
-  out.set_refused(f.refused);
-  out.set_bunched(f.bunched);
-  out.set_left_out(f.left_out);
-  out.set_own_period(f.own_period);
-  out.set_cause(static_cast<v1::LinkCause>(f.cause));
-  out.set_explanation(f.explanation);
-}
-
-void fill_exact(const TickMetrics& m, v1::ExactStatistics& out) {
-  out.set_pieces(m.exact_pieces.read());
-  out.set_collisions(m.exact_collisions.read());
-  out.set_evaluations(m.exact_evaluations.read());
-  out.set_bisections(m.exact_bisections.read());
-  out.set_breaks(m.exact_breaks.read());
-  out.set_stops(m.exact_stops.read());
-  out.set_unresolved(m.exact_unresolved.read());
-  out.set_exhausted(m.exact_exhausted.read());
-}
-
-static_assert(static_cast<int>(LinkCause::none) == v1::LINK_CAUSE_NONE &&
-              static_cast<int>(LinkCause::slow_client) == v1::LINK_CAUSE_SLOW_CLIENT);
-static_assert(static_cast<int>(LinkCause::lossy_link) == v1::LINK_CAUSE_LOSSY_LINK &&
-              static_cast<int>(LinkCause::jittery_link) == v1::LINK_CAUSE_JITTERY_LINK);
-static_assert(static_cast<int>(LinkCause::slow_server) == v1::LINK_CAUSE_SLOW_SERVER &&
-              static_cast<int>(LinkCause::refused) == v1::LINK_CAUSE_REFUSED);
-
-}  // namespace
-
-NetStatistics::NetStatistics(Hub& hub)
-    : hub_(hub), rolled_ns_(now_ns()), scrape_(hub.tick.metrics(), hub.options.web.metrics) {}
+NetStatistics::NetStatistics(const Uses& uses) : uses_(uses), rolled_ns_(now_ns()) {}
 
 std::vector<std::string> NetStatistics::roll() {
-  const TickMetrics& m = hub_.tick.metrics();
+  const TickMetrics& m = uses_.tick.metrics();
   wake_window_.take(m.wake_late_ns, wake_);
   work_window_.take(m.work_ns, work_);
   step_window_.take(m.step_ns, step_);
@@ -105,27 +35,27 @@ std::vector<std::string> NetStatistics::roll() {
 }
 
 std::string NetStatistics::watch_rate() {
-  const TickMetrics& m = hub_.tick.metrics();
-  const double tick_s = hub_.scene.model().step;
+  const TickMetrics& m = uses_.tick.metrics();
+  const double tick_s = uses_.scene.model().step;
   HistogramData solve;
   solve_window_.take(m.solve_ns, solve);
-  const ContactModelKind kind = hub_.scene.contact_model;
-  return rate_watch_.take({to_string(kind), ticks_per_step(hub_.solvers.rates, kind, tick_s), tick_s},
+  const ContactModelKind kind = uses_.scene.contact_model;
+  return rate_watch_.take({to_string(kind), ticks_per_step(uses_.solvers.options.rates, kind, tick_s), tick_s},
                           {m.solves.read(), m.late_solves.read(), m.solve_ticks_lost.read()},
                           {solve.percentile(0.5), solve.percentile(0.99)});
 }
 
 void NetStatistics::leave_sample() {
-  if (hub_.web == nullptr) return;
+  if (uses_.web == nullptr) return;
   auto sample = std::make_shared<ScrapeSample>();
-  fill(sample->statistics, hub_.newest.tick, 0);
-  sample->ages.reserve(hub_.sessions.size());
-  hub_.sessions.for_each([&](const Session& session) { sample->ages.push_back(session.command_age_ns); });
-  const std::uint64_t beats = hub_.tick.metrics().beats.read();
-  sample->is_beating = beats != beats_seen_ || hub_.tick.lockstep();
+  fill(sample->statistics, uses_.status.newest.tick, 0);
+  sample->ages.reserve(uses_.sessions.size());
+  uses_.sessions.for_each([&](const Session& session) { sample->ages.push_back(session.command_age_ns); });
+  const std::uint64_t beats = uses_.tick.metrics().beats.read();
+  sample->is_beating = beats != beats_seen_ || uses_.tick.lockstep();
   beats_seen_ = beats;
   sample->made_ns = now_ns();
-  scrape_.leave(std::move(sample));
+  uses_.scrape.leave(std::move(sample));
 }
 
 void NetStatistics::answer(const Exchange& x) {
@@ -133,7 +63,7 @@ void NetStatistics::answer(const Exchange& x) {
   if (waiting_.size() > 1) return;
   Command probe;
   probe.kind = Command::Kind::probe;
-  hub_.tick.post(probe, [this](const Notice& notice) {
+  uses_.tick.post(probe, [this](const Notice& notice) {
     for (const Exchange& waiting : std::exchange(waiting_, {})) {
       v1::Reply reply;
       fill(*reply.mutable_statistics(), notice.tick, notice.hash);
@@ -143,14 +73,14 @@ void NetStatistics::answer(const Exchange& x) {
 }
 
 void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t hash) const {
-  const TickMetrics& m = hub_.tick.metrics();
+  const TickMetrics& m = uses_.tick.metrics();
   out.set_tick(tick);
-  out.set_sim_time_s(hub_.newest.sim_time);
+  out.set_sim_time_s(uses_.status.newest.sim_time);
   out.set_real_time_factor(m.real_time_factor.read());
   out.set_rate_hz(rate_hz_);
   out.set_ticks_missed(m.points_skipped.read());
-  out.set_commands_dropped(hub_.tick.commands_dropped());
-  out.set_datagrams_refused(hub_.datagrams_refused);
+  out.set_commands_dropped(uses_.tick.commands_dropped());
+  out.set_datagrams_refused(uses_.refusals.datagrams);
   set_histogram(out.mutable_wake_late_us(), wake_);
   set_histogram(out.mutable_work_us(), work_);
   set_histogram(out.mutable_step_us(), step_);
@@ -158,40 +88,40 @@ void NetStatistics::fill(v1::Statistics& out, std::uint64_t tick, std::uint64_t 
   m.work_ns.copy(lifetime);
   set_histogram(out.mutable_work_lifetime_us(), lifetime);
   out.set_contacts_mean(contacts_mean_);
-  out.set_penetration_max_m(hub_.newest.report.depth_max);
-  out.set_kinetic_energy_j(hub_.newest.kinetic_energy);
-  hub_.sessions.for_each([&](const Session& session) { fill_client(session, *out.add_clients()); });
-  out.set_model(to_string(hub_.scene.contact_model));
-  out.set_scene(hub_.scene.name);
-  out.set_paused(hub_.paused);
-  out.set_lockstep(hub_.tick.lockstep());
-  out.set_scene_epoch(hub_.scene.epoch);
+  out.set_penetration_max_m(uses_.status.newest.report.depth_max);
+  out.set_kinetic_energy_j(uses_.status.newest.kinetic_energy);
+  uses_.sessions.for_each([&](const Session& session) { fill_client(session, *out.add_clients()); });
+  out.set_model(to_string(uses_.scene.contact_model));
+  out.set_scene(uses_.scene.name);
+  out.set_paused(uses_.status.paused);
+  out.set_lockstep(uses_.tick.lockstep());
+  out.set_scene_epoch(uses_.scene.epoch);
   out.set_state_hash(hash);
-  out.set_build(hub_.options.build);
-  if (const Rights* rights = hub_.tick.rights()) {
+  out.set_build(uses_.options.build);
+  if (const Rights* rights = uses_.tick.rights()) {
     std::string text;
     for (std::size_t i = 0; i < rights->count; ++i) text.append(i == 0 ? "" : "\n").append(rights->list[i].text.data());
     out.set_granted(text);
   }
-  out.set_bodies(hub_.scene.model().bodies.size());
-  out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - hub_.started_ns));
+  out.set_bodies(uses_.scene.model().bodies.size());
+  out.set_uptime_s(1e-9 * static_cast<double>(now_ns() - started_ns_));
   fill_solvers(out);
-  hub_.record->report(out);
-  if (hub_.play != nullptr) hub_.play->report(*out.mutable_playback());
-  for (const auto& [reason, count] : hub_.refused) {
+  uses_.record.report(out);
+  if (play_ != nullptr) play_->report(*out.mutable_playback());
+  for (const auto& [reason, count] : uses_.refusals.by_reason) {
     v1::Parameter* p = out.add_refused_by_reason();
     p->set_key(reason);
     p->set_value(std::to_string(count));
   }
-  if (hub_.web != nullptr) hub_.web->count(out);
+  if (uses_.web != nullptr) uses_.web->count(out);
 }
 
 void NetStatistics::fill_solvers(v1::Statistics& out) const {
-  const TickMetrics& m = hub_.tick.metrics();
-  const Model& model = hub_.scene.model();
+  const TickMetrics& m = uses_.tick.metrics();
+  const Model& model = uses_.scene.model();
   HistogramData histogram;
   v1::SolverStatistics* solver = out.mutable_solver();
-  solver->set_ticks_per_step(ticks_per_step(hub_.solvers.rates, hub_.scene.contact_model, model.step));
+  solver->set_ticks_per_step(ticks_per_step(uses_.solvers.options.rates, uses_.scene.contact_model, model.step));
   if (solver->ticks_per_step() > 1) solver->set_rate_hz(1 / (solver->ticks_per_step() * model.step));
   solver->set_solves(m.solves.read());
   solver->set_late_solves(m.late_solves.read());
@@ -213,8 +143,8 @@ void NetStatistics::fill_solvers(v1::Statistics& out) const {
   m.solve_ns.copy(histogram);
   set_histogram(solver->mutable_solve_us(), histogram);
 
-  const ShadowWish& wish = hub_.solvers.shadow;
-  const ShadowSeen& seen = hub_.shadow_seen;
+  const ShadowWish& wish = uses_.solvers.options.shadow;
+  const ShadowSeen& seen = uses_.solvers.shadow_seen;
   v1::ShadowStatistics* shadow = out.mutable_shadow();
   if (wish.model) {
     shadow->set_model(to_string(*wish.model));
@@ -240,8 +170,8 @@ void NetStatistics::fill_solvers(v1::Statistics& out) const {
 void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& out) const {
   out.set_name(session.name());
   out.set_session(session.id());
-  out.set_address(hub_.realtime->address(session.slot()));
-  const auto connection = hub_.connection(session.slot());
+  out.set_address(uses_.ways.address(session.slot()));
+  const auto connection = uses_.lines.find(session.slot());
   if (connection && out.address().empty()) out.set_address(connection->address());
   out.set_role(to_string(session.role));
   out.set_commands_received(session.counters.commands_received);
@@ -266,17 +196,17 @@ void NetStatistics::fill_client(const Session& session, v1::ClientStatistics& ou
 
 std::string NetStatistics::status_line() const {
   const auto us = [](const HistogramData& h, double p) { return 1e-3 * static_cast<double>(h.percentile(p)); };
-  const char* mode = hub_.tick.lockstep() ? "lockstep" : hub_.paused ? "paused" : "free run";
+  const char* mode = uses_.tick.lockstep() ? "lockstep" : uses_.status.paused ? "paused" : "free run";
   std::string solves;
-  if (const std::uint64_t n = hub_.tick.metrics().solves.read(); n > 0)
-    solves = fmt::format(" | solves {} late {} (ticks lost {})", n, hub_.tick.metrics().late_solves.read(),
-                         hub_.tick.metrics().solve_ticks_lost.read());
+  if (const std::uint64_t n = uses_.tick.metrics().solves.read(); n > 0)
+    solves = fmt::format(" | solves {} late {} (ticks lost {})", n, uses_.tick.metrics().late_solves.read(),
+                         uses_.tick.metrics().solve_ticks_lost.read());
   return fmt::format(
       "{} {} | {:.0f} Hz x{:.3f} | wake p50 {:.0f} p99 {:.0f} us | work p50 {:.0f} p99 {:.0f} us | missed {} (+{}) | "
       "contacts {:.0f} | clients {}{}",
-      hub_.scene.name, mode, rate_hz_, hub_.tick.metrics().real_time_factor.read(), us(wake_, 0.5), us(wake_, 0.99),
-      us(work_, 0.5), us(work_, 0.99), hub_.tick.metrics().points_skipped.read(), skipped_, contacts_mean_,
-      hub_.sessions.size(), solves);
+      uses_.scene.name, mode, rate_hz_, uses_.tick.metrics().real_time_factor.read(), us(wake_, 0.5), us(wake_, 0.99),
+      us(work_, 0.5), us(work_, 0.99), uses_.tick.metrics().points_skipped.read(), skipped_, contacts_mean_,
+      uses_.sessions.size(), solves);
 }
 
 }  // namespace tactus::net

@@ -28,7 +28,7 @@ FoxgloveBridge::FoxgloveBridge(std::string name, std::string token)
 std::uint32_t FoxgloveBridge::ask(v1::Request& request, Purpose purpose, Out& out, const std::string& text) {
   request.set_id(++last_request_);
   waiting_[last_request_] = {purpose, text};
-  WebBytes bytes(request.ByteSizeLong());
+  FoxgloveBytes bytes(request.ByteSizeLong());
   request.SerializeWithCachedSizesToArray(bytes.data());
   if (sealer_) {
     const wire::Mac mac = sealer_->control_mac('C', counter_++, bytes);
@@ -163,7 +163,7 @@ void FoxgloveBridge::begin(const v1::Statistics& statistics, Out& out) {
   }
   for (const std::string& text :
        {foxglove_wire::server_info("tactusd", epoch_text(), range), foxglove_wire::advertise()})
-    out.to_viewer.push_back({false, true, 0, WebBytes(text.begin(), text.end())});
+    out.to_viewer.push_back({false, true, 0, FoxgloveBytes(text.begin(), text.end())});
   if (playback_) tell_playback("", false, out);
 }
 
@@ -425,7 +425,7 @@ void FoxgloveBridge::on_event(const v1::Event& event, Out& out) {
 
 void FoxgloveBridge::say(Level level, const std::string& text, Out& out) const {
   const std::string frame = foxglove_wire::status(level, text);
-  out.to_viewer.push_back({false, true, 0, WebBytes(frame.begin(), frame.end())});
+  out.to_viewer.push_back({false, true, 0, FoxgloveBytes(frame.begin(), frame.end())});
 }
 
 }  // namespace tactus::net

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,6 @@
 #include "plot.pb.h"
 #include "proto/cpp/seal.h"
 #include "server/net/foxglove/foxglove_protocol.h"
-#include "server/net/web/web_link.h"
 #include "server/record/foxglove_scene.h"
 
 namespace tactus::net {
@@ -25,11 +25,11 @@ class FoxgloveBridge {
     bool is_state = false;  // a newer one of the same key replaces it; otherwise once only, in order
     bool is_text = false;
     std::uint64_t key = 0;
-    WebBytes bytes;
+    FoxgloveBytes bytes;
   };
   struct Out {
-    std::vector<WebBytes> to_net;  // frames of control.proto, with their macs
-    bool forget_states = false;    // those that wait are of before a jump: first
+    std::vector<FoxgloveBytes> to_net;  // frames of control.proto, with their macs
+    bool forget_states = false;         // those that wait are of before a jump: first
     std::vector<Frame> to_viewer;
     std::string end;  // not empty: why the viewer must be cut off
   };

@@ -62,7 +62,7 @@ std::string schema_of(const google::protobuf::Descriptor* message) {
 }
 
 template <typename T>
-void put(WebBytes& out, T value) {
+void put(FoxgloveBytes& out, T value) {
   for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
 }
 
@@ -189,8 +189,8 @@ std::string parameter_values(const json& parameters, const std::string& id) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-WebBytes message(std::uint32_t subscription, std::uint64_t time_ns, const std::string& payload) {
-  WebBytes out;
+FoxgloveBytes message(std::uint32_t subscription, std::uint64_t time_ns, const std::string& payload) {
+  FoxgloveBytes out;
   out.reserve(13 + payload.size());
   out.push_back(1);
   put(out, subscription);
@@ -199,15 +199,15 @@ WebBytes message(std::uint32_t subscription, std::uint64_t time_ns, const std::s
   return out;
 }
 
-WebBytes time(std::uint64_t time_ns) {
-  WebBytes out{2};
+FoxgloveBytes time(std::uint64_t time_ns) {
+  FoxgloveBytes out{2};
   put(out, time_ns);
   return out;
 }
 
-WebBytes playback_state(PlayStatus status, std::uint64_t time_ns, float speed, bool did_seek,
-                        const std::string& request) {
-  WebBytes out{5, static_cast<std::uint8_t>(status)};
+FoxgloveBytes playback_state(PlayStatus status, std::uint64_t time_ns, float speed, bool did_seek,
+                             const std::string& request) {
+  FoxgloveBytes out{5, static_cast<std::uint8_t>(status)};
   put(out, time_ns);
   put(out, std::bit_cast<std::uint32_t>(speed));
   out.push_back(did_seek ? 1 : 0);
@@ -234,8 +234,8 @@ bool read_play_wish(std::string_view frame, PlayWish& out) {
   return std::isfinite(out.speed);
 }
 
-WebBytes asset(std::uint32_t request, std::span<const std::uint8_t> data) {
-  WebBytes out;
+FoxgloveBytes asset(std::uint32_t request, std::span<const std::uint8_t> data) {
+  FoxgloveBytes out;
   out.reserve(10 + data.size());
   out.push_back(4);
   put(out, request);
@@ -245,8 +245,8 @@ WebBytes asset(std::uint32_t request, std::span<const std::uint8_t> data) {
   return out;
 }
 
-WebBytes asset_error(std::uint32_t request, const std::string& why) {
-  WebBytes out{4};
+FoxgloveBytes asset_error(std::uint32_t request, const std::string& why) {
+  FoxgloveBytes out{4};
   put(out, request);
   out.push_back(1);
   put(out, static_cast<std::uint32_t>(why.size()));

@@ -12,7 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "server/net/web/web_link.h"
+namespace tactus::net {
+
+// A frame.
+using FoxgloveBytes = std::vector<std::uint8_t>;
+
+}  // namespace tactus::net
 
 namespace tactus::net::foxglove_wire {
 
@@ -35,14 +40,14 @@ std::string status(Level level, const std::string& text);
 // id: of the request that this answers; empty: an update.
 std::string parameter_values(const nlohmann::json& parameters, const std::string& id);
 
-WebBytes message(std::uint32_t subscription, std::uint64_t time_ns, const std::string& payload);
-WebBytes time(std::uint64_t time_ns);
+FoxgloveBytes message(std::uint32_t subscription, std::uint64_t time_ns, const std::string& payload);
+FoxgloveBytes time(std::uint64_t time_ns);
 // How a playback stands. request: of the viewer's that this answers; empty: it changed by itself.
 enum class PlayStatus : std::uint8_t { playing, paused, buffering, ended };
-WebBytes playback_state(PlayStatus status, std::uint64_t time_ns, float speed, bool did_seek,
-                        const std::string& request);
-WebBytes asset(std::uint32_t request, std::span<const std::uint8_t> data);
-WebBytes asset_error(std::uint32_t request, const std::string& why);
+FoxgloveBytes playback_state(PlayStatus status, std::uint64_t time_ns, float speed, bool did_seek,
+                             const std::string& request);
+FoxgloveBytes asset(std::uint32_t request, std::span<const std::uint8_t> data);
+FoxgloveBytes asset_error(std::uint32_t request, const std::string& why);
 
 // What a viewer asks for.
 struct Wish {

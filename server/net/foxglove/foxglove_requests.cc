@@ -128,7 +128,7 @@ json FoxgloveBridge::parameters(const std::vector<std::string>& names) const {
 
 void FoxgloveBridge::tell_parameters(const std::string& id, const std::vector<std::string>& names, Out& out) {
   const std::string text = foxglove_wire::parameter_values(parameters(names), id);
-  out.to_viewer.push_back({false, true, 0, WebBytes(text.begin(), text.end())});
+  out.to_viewer.push_back({false, true, 0, FoxgloveBytes(text.begin(), text.end())});
 }
 
 void FoxgloveBridge::set_parameters(const Wish& wish, Out& out) {

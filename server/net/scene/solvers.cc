@@ -1,9 +1,19 @@
 #include "server/net/scene/solvers.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 #include "server/net/scene/scene_view.h"
 
 namespace tactus::net {
+
+void ShadowSeen::add(const ShadowSummary& summary) noexcept {
+  last = summary;
+  position_max = std::max(position_max, summary.position.value);
+  angle_max = std::max(angle_max, summary.angle.value);
+  velocity_max = std::max(velocity_max, summary.velocity.value);
+  force_max = std::max(force_max, summary.force.value);
+}
 
 SolverOptions solver_options(const NetOptions& options) {
   SolverOptions out{options.rates,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/net/options.h"
+#include "server/realtime/messages.h"
 #include "server/solver/shadow_solver.h"
 #include "server/solver/slow_solver.h"
 
@@ -25,6 +26,20 @@ struct SolverOptions {
   std::uint32_t contacts = 2048;
   ConfigPlaces places;
 };
+// What the shadow has found in this scene.
+struct ShadowSeen {
+  ShadowSummary last;
+  float position_max = 0, angle_max = 0, velocity_max = 0, force_max = 0;
+
+  void add(const ShadowSummary& summary) noexcept;
+};
+
+// What solves beside the tick, as clients wish it now, and what the shadow has shown.
+struct SolverState {
+  SolverOptions options;
+  ShadowSeen shadow_seen;
+};
+
 // Throws InputError for an unknown shadow model.
 SolverOptions solver_options(const NetOptions& options);
 

@@ -26,6 +26,11 @@ void TickPort::start(Handlers handlers) {
   wait();
 }
 
+int TickPort::cpu() const {
+  const Rights* granted = loop_.rights();
+  return granted == nullptr ? -1 : granted->cpu;
+}
+
 void TickPort::stop() {
   asio::error_code ignored;
   wake_.close(ignored);

@@ -55,6 +55,8 @@ class TickPort {
 
   [[nodiscard]] const TickMetrics& metrics() const { return loop_.metrics(); }
   [[nodiscard]] const Rights* rights() const { return loop_.rights(); }
+  // The tick's processor, which solvers and the web keep off; -1: nowhere.
+  [[nodiscard]] int cpu() const;
   [[nodiscard]] std::uint64_t commands_dropped() const { return link_.commands_dropped.read(); }
 
  private:

@@ -7,8 +7,6 @@
 #include <functional>
 
 #include "proto/cpp/ranges.h"
-#include "server/net/hub.h"
-#include "server/net/desk/requests.h"
 
 namespace tactus::net {
 namespace {
@@ -201,14 +199,14 @@ std::uint32_t ToolTable::free_place() const {
   return static_cast<std::uint32_t>(it - entries_.begin());
 }
 
-void ToolTable::release(Hub& hub, BodyIndex body) {
+void ToolTable::release(TickPort& tick, std::uint32_t epoch, BodyIndex body) {
   for (std::uint32_t i = 0; i < kTools; ++i) {
     if (!entries_[i].used || entries_[i].body != body) continue;
     Command command;
     command.kind = Command::Kind::detach_tool;
-    command.epoch = hub.scene.epoch;
+    command.epoch = epoch;
     command.value = i;
-    hub.tick.post(command);
+    tick.post(command);
     entries_[i] = {};
   }
 }

@@ -11,12 +11,11 @@
 #include "proto/cpp/deadband.h"
 #include "server/net/haptic_options.h"
 #include "server/net/scene/sample_clock.h"
+#include "server/net/scene/tick_port.h"
 #include "server/realtime/tool_desk.h"
 #include "server/session/authority.h"
 
 namespace tactus::net {
-
-struct Hub;
 
 // What a device gets, chosen from what it can and what was wished for.
 struct ToolChoice {
@@ -65,7 +64,7 @@ class ToolTable {
     return place < kTools && entries_[place].used && entries_[place].client == client;
   }
   // The lease of a body's tool has ended: the coupling ramps to zero.
-  void release(Hub& hub, BodyIndex body);
+  void release(TickPort& tick, std::uint32_t epoch, BodyIndex body);
   void clear() { entries_ = {}; }
 
  private:

@@ -1,30 +1,31 @@
-// DEVICE datagrams in, TOOL datagrams out.
+#include "server/net/udp/device_port.h"
+
 #include "core/check.h"
-#include "server/net/control/conversation.h"
 #include "server/net/udp/device_rows.h"
-#include "server/net/udp/realtime_port.h"
+#include "server/net/udp/state_encoder.h"
 #include "server/realtime/clock.h"
 
 namespace tactus::net {
 
-v1::VerdictCode RealtimePort::check_rights(const Session& session, std::uint64_t now) {
+v1::VerdictCode DevicePort::check_rights(const Session& session, std::uint64_t now) {
   const v1::DevicePacket& p = device_;
-  if (p.scene_epoch() != hub_.scene.epoch) return v1::VERDICT_REFUSED_STALE_EPOCH;
-  if (!hub_.tools.holds(p.tool(), session.slot())) return v1::VERDICT_REFUSED_NOT_LEASED;
-  const Channel channel = hub_.scene.tool_channel(hub_.tools[p.tool()].body);
-  return hub_.authority.holds(session.slot(), channel, now) ? v1::VERDICT_NONE : v1::VERDICT_REFUSED_NOT_LEASED;
+  if (p.scene_epoch() != uses_.scene.epoch) return v1::VERDICT_REFUSED_STALE_EPOCH;
+  if (!uses_.tools.holds(p.tool(), session.slot())) return v1::VERDICT_REFUSED_NOT_LEASED;
+  const Channel channel = uses_.scene.tool_channel(uses_.tools[p.tool()].body);
+  return uses_.leases.authority.holds(session.slot(), channel, now) ? v1::VERDICT_NONE : v1::VERDICT_REFUSED_NOT_LEASED;
 }
 
-void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload,
-                                 std::uint64_t now) {
+void DevicePort::take(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload,
+                      std::uint64_t now) {
   if (!device_.ParseFromArray(payload.data(), static_cast<int>(payload.size())))
-    return refuse_command(session, sequence, {v1::VERDICT_REFUSED_MALFORMED, 0});
+    return uses_.verdicts.refuse(session, sequence, {v1::VERDICT_REFUSED_MALFORMED, 0});
   session.saw_datagram(sequence, device_.client_send_ns(), now);
-  if (session.role == Role::observe) return refuse_command(session, sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
+  if (session.role == Role::observe)
+    return uses_.verdicts.refuse(session, sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
   v1::VerdictCode code = check(device_);
-  if (code == v1::VERDICT_NONE) code = check_rights(session, hub_.lease_now());
-  if (code != v1::VERDICT_NONE) return refuse_command(session, sequence, {code, 0});
-  hub_.tick.expect_sample(device_.tool(), hub_.tools.at(device_.tool()).samples.came(now));
+  if (code == v1::VERDICT_NONE) code = check_rights(session, uses_.leases.now());
+  if (code != v1::VERDICT_NONE) return uses_.verdicts.refuse(session, sequence, {code, 0});
+  uses_.tick.expect_sample(device_.tool(), uses_.tools.at(device_.tool()).samples.came(now));
   Command command;
   command.kind = Command::Kind::device;
   command.client = session.slot();
@@ -32,18 +33,19 @@ void RealtimePort::handle_device(Session& session, std::uint64_t sequence, std::
   command.ticket = sequence;
   command.received_ns = now;
   command.device = to_row(device_);
-  if (!hub_.tick.push_wrench({&command, 1})) refuse_command(session, sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
+  if (!uses_.tick.push_wrench({&command, 1}))
+    uses_.verdicts.refuse(session, sequence, {v1::VERDICT_REFUSED_QUEUE_FULL, 0});
 }
 
-void RealtimePort::answer_tools(const ToolFrame& frame) {
-  if (frame.epoch != hub_.scene.epoch) return;  // of a scene that net has already left
+void DevicePort::answer(const ToolFrame& frame) {
+  if (frame.epoch != uses_.scene.epoch) return;  // of a scene that net has already left
   const std::uint64_t now = now_ns();
-  hub_.sessions.for_each([&](Session& session) {
+  uses_.sessions.for_each([&](Session& session) {
     if (!(session.framed || session.is_heard(now))) return;
     for (std::uint32_t i = 0; i < frame.tool_count; ++i) {
       const ToolRow& row = frame.tools[i];
-      if (!hub_.tools.holds(row.tool, session.slot())) continue;
-      auto& band = hub_.tools.at(row.tool).band;
+      if (!uses_.tools.holds(row.tool, session.slot())) continue;
+      auto& band = uses_.tools.at(row.tool).band;
       if (band && !is_due(*band, row)) continue;
       begin_tool(frame.epoch, frame.tick);
       tool_.set_late_us(1e-3f * static_cast<float>(frame.late_ns));
@@ -54,36 +56,36 @@ void RealtimePort::answer_tools(const ToolFrame& frame) {
   });
 }
 
-void RealtimePort::rehearse_tools() {
+void DevicePort::rehearse() {
   const std::size_t size = tool_.ByteSizeLong();
   if (size == 0 || size > kStatePayloadMax) return;
-  hub_.sessions.for_each([&](Session& session) {
+  uses_.sessions.for_each([&](Session& session) {
     bool holds = false;
-    for (std::uint32_t i = 0; i < kTools; ++i) holds = holds || hub_.tools.holds(i, session.slot());
+    for (std::uint32_t i = 0; i < kTools; ++i) holds = holds || uses_.tools.holds(i, session.slot());
     if (!holds || session.framed) return;
-    tool_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
-    session.sealer.seal_datagram(out_.data(), wire::kHeaderBytes + size);
+    tool_.SerializeWithCachedSizesToArray(uses_.outlet.payload());
+    uses_.outlet.rehearse(session, size);
   });
 }
 
-void RealtimePort::publish_tools(Session& session, std::uint32_t subscription, const StateSlot& slot) {
+void DevicePort::publish(Session& session, std::uint32_t subscription, const StateSlot& slot) {
   for (std::uint32_t i = 0; i < slot.tool_count; ++i) {
     begin_tool(slot.frame.epoch, slot.frame.tick);
     send_tool(session, subscription, slot.tools[i]);
   }
 }
 
-void RealtimePort::begin_tool(std::uint32_t epoch, std::uint64_t tick) {
+void DevicePort::begin_tool(std::uint32_t epoch, std::uint64_t tick) {
   tool_.Clear();
   tool_.set_scene_epoch(epoch);
   tool_.set_tick(tick);
   tool_.set_send_ns(now_ns());
 }
 
-void RealtimePort::send_tool(Session& session, std::uint32_t subscription, const ToolRow& row) {
+void DevicePort::send_tool(Session& session, std::uint32_t subscription, const ToolRow& row) {
   tool_.set_subscription(subscription);
   fill(row, tool_);
-  if (const auto& band = hub_.tools[row.tool].band) {
+  if (const auto& band = uses_.tools[row.tool].band) {
     tool_.set_band_seen(band->count().seen);
     tool_.set_band_sent(band->count().sent);
     tool_.set_band_error(band->count().error_max);
@@ -99,15 +101,15 @@ void RealtimePort::send_tool(Session& session, std::uint32_t subscription, const
   const std::size_t size = tool_.ByteSizeLong();
   TACTUS_ASSERT(size <= kStatePayloadMax || session.framed);
   if (session.framed) {
-    const auto to = hub_.connection(session.slot());
+    const auto to = uses_.lines.find(session.slot());
     framed_.resize(size);
     tool_.SerializeWithCachedSizesToArray(framed_.data());
     const std::uint64_t key = std::uint64_t{subscription} << 32 | row.tool;
     if (to) to->send_realtime(wire::DatagramType::tool, key, {framed_.data(), size});
     return;
   }
-  tool_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
-  send(session, wire::DatagramType::tool, size);
+  tool_.SerializeWithCachedSizesToArray(uses_.outlet.payload());
+  uses_.outlet.send(session, wire::DatagramType::tool, size);
 }
 
 }  // namespace tactus::net

@@ -1,11 +1,10 @@
-// What becomes of commands: verdicts that states do not bring, in datagrams of their own, and commands over several
-// datagrams.
-#include <algorithm>
+#include "server/net/udp/verdict_port.h"
 
-#include "server/net/control/conversation.h"
-#include "server/net/udp/realtime_port.h"
-#include "server/net/desk/record_desk.h"
-#include "server/realtime/clock.h"
+#include <algorithm>
+#include <optional>
+
+#include "core/check.h"
+#include "server/net/udp/state_encoder.h"
 
 namespace tactus::net {
 namespace {
@@ -13,18 +12,45 @@ namespace {
 constexpr int kBatchesAtOnce = 8;               // VERDICTS to one client in one beat
 constexpr std::uint64_t kFramedVerdicts = 512;  // in a frame to one who does
 
-bool stands_in(std::span<const Command> earlier, const Command& row) {
-  for (const Command& c : earlier) {
-    if (c.kind != row.kind) continue;
-    if (c.kind == Command::Kind::wrench ? c.row.body == row.row.body : c.joint.joint == row.joint.joint) return true;
-  }
-  return false;
-}
+// The tick room's numbers are the wire's.
+static_assert(static_cast<int>(Verdict::late) == v1::VERDICT_LATE &&
+              static_cast<int>(Verdict::held) == v1::VERDICT_HELD &&
+              static_cast<int>(Verdict::extrapolated) == v1::VERDICT_EXTRAPOLATED &&
+              static_cast<int>(Verdict::ramped) == v1::VERDICT_RAMPED &&
+              static_cast<int>(Verdict::braked) == v1::VERDICT_BRAKED &&
+              static_cast<int>(Verdict::held) + static_cast<int>(MissedPolicy::brake) == v1::VERDICT_BRAKED);
+static_assert(static_cast<int>(Verdict::not_finite) == v1::VERDICT_REFUSED_NOT_FINITE &&
+              static_cast<int>(Verdict::out_of_range) == v1::VERDICT_REFUSED_OUT_OF_RANGE &&
+              static_cast<int>(Verdict::unknown_joint) == v1::VERDICT_REFUSED_UNKNOWN_JOINT &&
+              static_cast<int>(Verdict::wrong_count) == v1::VERDICT_REFUSED_WRONG_COUNT &&
+              static_cast<int>(Verdict::no_gains) == v1::VERDICT_REFUSED_NO_GAINS &&
+              static_cast<int>(Verdict::fault) == v1::VERDICT_REFUSED_FAULT);
+static_assert(static_cast<int>(Verdict::applied) == v1::VERDICT_APPLIED &&
+              static_cast<int>(Verdict::clamped) == v1::VERDICT_CLAMPED);
+static_assert(static_cast<int>(Verdict::superseded) == v1::VERDICT_SUPERSEDED &&
+              static_cast<int>(Verdict::expired) == v1::VERDICT_EXPIRED);
+static_assert(static_cast<int>(Verdict::stale_epoch) == v1::VERDICT_REFUSED_STALE_EPOCH);
+static_assert(v1::VerdictCode_MAX < static_cast<int>(kVerdictCodes));
 
 }  // namespace
 
+void VerdictPort::refuse(Session& session, std::uint64_t sequence, Refusal refusal) {
+  give(session, {sequence, status_.newest.tick, static_cast<std::uint32_t>(refusal.code), 0, refusal.row});
+}
+
+void VerdictPort::give(const Notice& notice) {
+  Session* session = sessions_.find(notice.client);
+  if (session == nullptr) return;
+  give(*session, {notice.ticket, notice.tick, static_cast<std::uint32_t>(notice.verdict), notice.age_us, notice.row});
+}
+
+void VerdictPort::give(Session& session, const VerdictRecord& verdict) {
+  session.add_verdict(verdict);
+  journal_.verdict(session.name(), verdict);
+}
+
 // The message is reused: flat packed columns, so that nothing is allocated once it has been full.
-void RealtimePort::offer_verdicts(Session& session, std::uint64_t now) {
+void VerdictPort::offer(Session& session, std::uint64_t now) {
   if (session.framed || !session.is_heard(now)) return;
   for (int i = 0; i < kBatchesAtOnce; ++i) {
     const std::optional<VerdictBatch> batch = session.log.take_due(now);
@@ -42,81 +68,28 @@ void RealtimePort::offer_verdicts(Session& session, std::uint64_t now) {
     }
     const std::size_t length = verdicts_.ByteSizeLong();
     TACTUS_ASSERT(length <= kStatePayloadMax);
-    verdicts_.SerializeWithCachedSizesToArray(out_.data() + wire::kHeaderBytes);
-    send(session, wire::DatagramType::verdicts, length);
+    verdicts_.SerializeWithCachedSizesToArray(outlet_.payload());
+    outlet_.send(session, wire::DatagramType::verdicts, length);
   }
 }
 
 // In a frame nothing is lost on the way, but a newer state may take its place. So each brings the verdicts of the last
 // four states, or, to a client that acknowledges them, all that it lacks. While states are replaced, none is left out.
-std::span<const VerdictRecord> RealtimePort::framed_verdicts(Session& session, std::uint64_t replaced) {
+std::span<const VerdictRecord> VerdictPort::framed(Session& session, std::uint64_t replaced) {
   const VerdictLog& log = session.log;
-  FramedVerdicts& framed = session.framed_verdicts;
-  if (framed.replaced == replaced) {
-    std::copy(framed.marks.begin() + 1, framed.marks.end(), framed.marks.begin());
-    framed.marks.back() = log.newest();
+  FramedVerdicts& told = session.framed_verdicts;
+  if (told.replaced == replaced) {
+    std::copy(told.marks.begin() + 1, told.marks.end(), told.marks.begin());
+    told.marks.back() = log.newest();
   }
-  framed.replaced = replaced;
-  const std::uint64_t base = std::max({log.acknowledged() == 0 ? framed.marks.front() : log.acknowledged(),
+  told.replaced = replaced;
+  const std::uint64_t base = std::max({log.acknowledged() == 0 ? told.marks.front() : log.acknowledged(),
                                        log.newest() - std::min(log.newest(), kFramedVerdicts)});
   const std::uint64_t count =
       std::max(log.newest() - base, std::min<std::uint64_t>(log.newest(), wire::kVerdictsRepeated));
-  framed_verdicts_.clear();
-  for (std::uint64_t i = 0; i < count; ++i) framed_verdicts_.push_back(log.at(log.newest() - i));
-  return framed_verdicts_;
-}
-
-// Simulated time in lockstep, where no time passes between grants.
-std::uint64_t RealtimePort::parts_clock() const {
-  return link_now() * link_unit();
-}
-
-void RealtimePort::handle_part(Session& session, std::uint64_t sequence, std::span<const std::uint8_t> payload,
-                               std::uint64_t now) {
-  if (!session.parts) session.parts = std::make_unique<CommandParts>();
-  CommandParts& parts = *session.parts;
-  const CommandParts::Part part{sequence, command_.part, command_.parts, payload};
-  const std::uint64_t due = parts_clock() + std::uint64_t{1000} * command_.deadline_us;
-  CommandParts::Taken taken = parts.take(part, due);
-  if (taken == CommandParts::Taken::full) {
-    refuse_command(session, parts.make_room(), {v1::VERDICT_REFUSED_INCOMPLETE, 0});
-    taken = parts.take(part, due);
-  }
-  if (taken == CommandParts::Taken::malformed)
-    return refuse_command(session, parts.sequence(), {v1::VERDICT_REFUSED_MALFORMED, 0});
-  if (taken == CommandParts::Taken::complete) handle_complete(session, parts, now);
-}
-
-void RealtimePort::handle_complete(Session& session, const CommandParts& parts, std::uint64_t now) {
-  const std::uint64_t sequence = parts.sequence();
-  if (session.role == Role::observe) return refuse_command(session, sequence, {v1::VERDICT_REFUSED_READ_ONLY, 0});
-  std::uint32_t rows = 0, epoch = 0, deadline_us = 0;
-  for (std::uint32_t i = 0; i < parts.parts(); ++i) {
-    Refusal refusal = decoder_.decode(parts.part(i), command_);
-    if (i == 0) {
-      epoch = command_.epoch, deadline_us = command_.deadline_us;
-      if (refusal.code == v1::VERDICT_NONE) note_command(session, sequence, now);
-    }
-    const bool alike = command_.epoch == epoch && command_.deadline_us == deadline_us;
-    if (refusal.code == v1::VERDICT_NONE && !alike) refusal.code = v1::VERDICT_REFUSED_MALFORMED;
-    if (refusal.code == v1::VERDICT_NONE) refusal = admit(session);
-    const std::uint32_t before = rows;
-    if (refusal.code == v1::VERDICT_NONE) rows += fill_rows(session, sequence, rows, now);
-    for (std::uint32_t k = before; k < rows && refusal.code == v1::VERDICT_NONE; ++k) {
-      if (stands_in({rows_.data(), before}, rows_[k])) refusal = {v1::VERDICT_REFUSED_OUT_OF_RANGE, k - before};
-    }
-    if (refusal.code == v1::VERDICT_NONE) continue;
-    refusal.row += before;
-    return refuse_command(session, sequence, refusal);
-  }
-  push_rows(session, sequence, rows);
-}
-
-void RealtimePort::refuse_incomplete(Session& session) {
-  if (!session.parts) return;
-  const std::uint64_t now = parts_clock();
-  while (const auto sequence = session.parts->take_overdue(now))
-    refuse_command(session, *sequence, {v1::VERDICT_REFUSED_INCOMPLETE, 0});
+  framed_.clear();
+  for (std::uint64_t i = 0; i < count; ++i) framed_.push_back(log.at(log.newest() - i));
+  return framed_;
 }
 
 }  // namespace tactus::net

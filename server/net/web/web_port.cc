@@ -8,38 +8,35 @@
 #include <cstring>
 #include <utility>
 
-#include "server/net/desk/statistics.h"
-
 namespace tactus::net {
 namespace {
 constexpr std::uint64_t kToolKey = std::uint64_t{1} << 63;  // tools' states beside those of bodies
-constexpr int kBatch = 32;                                  // frames served before the loop serves others
+constexpr int kFramesAtOnce = 32;                           // frames served before the loop serves others
 
-WebDoor door_of(Hub& hub) {
+WebDoor door_of(const NetOptions& options, const Scrape& scrape) {
   WebDoor door;
-  door.options = hub.options.web;
-  door.options.connections = static_cast<std::uint32_t>(connections_at_once(hub.options.web.connections, 4));
-  door.listen = hub.options.listen;
-  door.requests_per_s = hub.options.requests_per_s;
-  door.pages = [&hub](std::string_view path, bool is_local) { return hub.statistics->scrape().page(path, is_local); };
-  door.is_foxglove_open =
-      door.options.foxglove == "open" || (door.options.foxglove == "auto" && hub.options.token.empty());
-  door.token = hub.options.token;
+  door.options = options.web;
+  door.options.connections = static_cast<std::uint32_t>(connections_at_once(options.web.connections, 4));
+  door.listen = options.listen;
+  door.requests_per_s = options.requests_per_s;
+  door.pages = [&scrape](std::string_view path, bool is_local) { return scrape.page(path, is_local); };
+  door.is_foxglove_open = door.options.foxglove == "open" || (door.options.foxglove == "auto" && options.token.empty());
+  door.token = options.token;
   return door;
 }
 }  // namespace
 
 class WebConnection final : public Conversation {
  public:
-  WebConnection(Hub& hub, WebPort& port, const WebInbound& opened, const std::string& address)
-      : Conversation(hub, address, source_of(address)),
+  WebConnection(const Reception& reception, WebPort& port, const WebInbound& opened, const std::string& address)
+      : Conversation(reception, address, source_of(address)),
         port_(port),
         id_(opened.client),
         gauge_(*opened.gauge),
         peer_(opened.peer) {
-    if (!opened.is_bridge || hub.options.web.foxglove != "open") return;
+    if (!opened.is_bridge || reception.options.web.foxglove != "open") return;
     strangers_look_on_ = true;  // such a viewer can show no token
-    if (hub.needs_token()) role_most_ = Role::observe;
+    if (reception.options.needs_token()) role_most_ = Role::observe;
   }
 
   void start() { arm_watchdog(); }
@@ -97,8 +94,8 @@ class WebConnection final : public Conversation {
     WebOutbound out;
     out.mac = sealed();
     post(out, std::move(bytes));
-    if (waiting <= hub_.options.send_queue_bytes) return;
-    hub_.refuse("web_does_not_read");
+    if (waiting <= reception_.options.send_queue_bytes) return;
+    reception_.refusals.add("web_does_not_read");
     close("does not read: " + std::to_string(waiting) + " bytes are waiting (limits.send_queue_bytes)");
   }
   void on_key(const wire::Key& key) override {
@@ -135,7 +132,11 @@ class WebConnection final : public Conversation {
   PeerUser peer_;
 };
 
-WebPort::WebPort(Hub& hub) : hub_(hub), thread_(door_of(hub), link_), wake_(hub.io, dup(link_.net_fd)) {}
+WebPort::WebPort(const Reception& reception, ClientLines& lines, const Scrape& scrape)
+    : reception_(reception),
+      lines_(lines),
+      thread_(door_of(reception.options, scrape), link_),
+      wake_(reception.io, dup(link_.net_fd)) {}
 
 WebPort::~WebPort() {
   stop();
@@ -143,8 +144,7 @@ WebPort::~WebPort() {
 }
 
 void WebPort::start() {
-  const Rights* rights = hub_.tick.rights();
-  thread_.start(rights == nullptr ? -1 : rights->cpu);
+  thread_.start(reception_.tick.cpu());
   wait();
 }
 
@@ -168,21 +168,20 @@ void WebPort::serve() {
   flush_backlog();
   WebInbound message;
   int served = 0;
-  while (served < kBatch && link_.inbound.pop(message)) {
+  while (served < kFramesAtOnce && link_.inbound.pop(message)) {
     const std::unique_ptr<WebBytes> bytes(message.bytes);
     const std::unique_ptr<WebGaugePtr> gauge(message.gauge);
     handle(message);
     ++served;
   }
-  if (served == kBatch) link_.wake_net();  // the rest after the others' turn
+  if (served == kFramesAtOnce) link_.wake_net();  // the rest after the others' turn
 }
 
 void WebPort::handle(const WebInbound& message) {
   if (message.kind == WebInbound::Kind::opened) {
-    std::erase_if(hub_.connections, [](const auto& weak) { return weak.expired(); });
-    const auto client = std::make_shared<WebConnection>(hub_, *this, message,
+    const auto client = std::make_shared<WebConnection>(reception_, *this, message,
                                                         std::string(message.bytes->begin(), message.bytes->end()));
-    hub_.connections.push_back(client);
+    lines_.add(client);
     clients_.emplace(message.client, client);
     return client->start();
   }

@@ -7,7 +7,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "server/net/control/client_lines.h"
 #include "server/net/control/conversation.h"
+#include "server/net/web/scrape.h"
 #include "server/net/web/web_thread.h"
 
 namespace tactus::net {
@@ -17,7 +19,7 @@ class WebConnection;
 class WebPort {
  public:
   // Binds. Throws asio::system_error naming the port.
-  explicit WebPort(Hub& hub);
+  WebPort(const Reception& reception, ClientLines& lines, const Scrape& scrape);
   ~WebPort();
   void start();
   void stop();
@@ -34,7 +36,8 @@ class WebPort {
   void handle(const WebInbound& message);
   void flush_backlog();
 
-  Hub& hub_;
+  const Reception& reception_;
+  ClientLines& lines_;
   WebLink link_;
   WebThread thread_;
   asio::posix::stream_descriptor wake_;

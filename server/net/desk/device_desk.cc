@@ -1,13 +1,11 @@
-// Devices come to hold tools, and let them go.
+#include "server/net/desk/device_desk.h"
+
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/spdlog.h>
 
-#include <cmath>
 #include <memory>
 #include <string>
-
-#include "server/net/desk/requests.h"
-#include "server/realtime/clock.h"
+#include <utility>
 
 namespace tactus::net {
 namespace {
@@ -38,55 +36,53 @@ void fill(const ToolChoice& choice, const ToolTable::Entry& entry, std::uint32_t
 
 }  // namespace
 
-void attach_tool(const Exchange& x, const v1::AttachTool& request) {
-  Hub& hub = x.hub();
-  if (request.scene_epoch() != hub.scene.epoch)
+void DeviceDesk::attach(const Exchange& x, const v1::AttachTool& request) {
+  if (request.scene_epoch() != uses_.scene.epoch)
     return x.error(v1::ERROR_STALE_EPOCH, "the scene has changed since; DescribeScene gives the present one");
   Pose X_BT;
-  const BodyIndex body = hub.scene.find_tool(request.tool(), X_BT);
-  if (body == kNoBody) return x.error(v1::ERROR_NOT_FOUND, hub.scene.why_no_tool(request.tool()));
+  const BodyIndex body = uses_.scene.find_tool(request.tool(), X_BT);
+  if (body == kNoBody) return x.error(v1::ERROR_NOT_FOUND, uses_.scene.why_no_tool(request.tool()));
   if (const std::string fault = fault_in(request); !fault.empty()) return x.error(v1::ERROR_BAD_VALUE, fault);
-  if (request.device().admittance() && hub.scene.model().bodies[body].mode == BodyMode::link)
+  if (request.device().admittance() && uses_.scene.model().bodies[body].mode == BodyMode::link)
     return x.error(v1::ERROR_BAD_VALUE,
                    fmt::format("'{}' is a robot's link: its joints hold it where no plane is, and an admittance device "
                                "would not feel them; hold a free body",
                                request.tool()));
-  const Channel channel = hub.scene.tool_channel(body);
-  if (!hub.authority.holds(x.client(), channel, hub.lease_now())) {
-    if (hub.authority.is_held(channel, hub.lease_now()))
+  const Channel channel = uses_.scene.tool_channel(body);
+  if (!uses_.leases.authority.holds(x.client(), channel, uses_.leases.now())) {
+    if (uses_.leases.authority.is_held(channel, uses_.leases.now()))
       return x.error(v1::ERROR_LEASED_BY_OTHER,
-                     fmt::format("'{}' is held by {}: one device a tool", hub.scene.channel_name(channel),
-                                 hub.client_name(hub.authority.holder(channel))));
+                     fmt::format("'{}' is held by {}: one device a tool", uses_.scene.channel_name(channel),
+                                 x.name_of(uses_.leases.authority.holder(channel))));
     return x.error(v1::ERROR_NOT_LEASED,
-                   fmt::format("this needs the lease '{}': AcquireLease first", hub.scene.channel_name(channel)));
+                   fmt::format("this needs the lease '{}': AcquireLease first", uses_.scene.channel_name(channel)));
   }
   for (std::size_t i = 0; i < kTools; ++i) {
-    if (hub.tools[i].used && hub.tools[i].body == body)
+    if (uses_.tools[i].used && uses_.tools[i].body == body)
       return x.error(v1::ERROR_WRONG_STATE, fmt::format("'{}' is attached already: DetachTool first", request.tool()));
   }
-  const std::uint32_t place = hub.tools.free_place();
+  const std::uint32_t place = uses_.tools.free_place();
   if (place == kTools) return x.error(v1::ERROR_FULL, fmt::format("a server holds {} tools at most", kTools));
-  const Model& model = hub.scene.model();
+  const Model& model = uses_.scene.model();
   ToolScene scene;
   scene.meshes = !model.meshes.empty();
   scene.link = model.bodies[body].mode == BodyMode::link;
-  scene.slow = is_slow(hub.solvers.rates, hub.scene.in_charge, model.step);
-  for (std::size_t i = 0; i < kTools; ++i) scene.other_hand = scene.other_hand || hub.tools[i].used;
-  const auto choice = std::make_shared<ToolChoice>(choose(request, hub.options.haptic, model.step, scene));
+  scene.slow = is_slow(uses_.solvers.options.rates, uses_.scene.in_charge, model.step);
+  for (std::size_t i = 0; i < kTools; ++i) scene.other_hand = scene.other_hand || uses_.tools[i].used;
+  const auto choice = std::make_shared<ToolChoice>(choose(request, uses_.options.haptic, model.step, scene));
   choice->settings.body = body;
   choice->settings.X_BT = X_BT;
-  hub.tools.set(place, x.client(), body, *choice);
+  uses_.tools.set(place, x.client(), body, *choice);
   Command command;
   command.kind = Command::Kind::attach_tool;
   command.client = x.client();
-  command.epoch = hub.scene.epoch;
+  command.epoch = uses_.scene.epoch;
   command.value = place;
   command.tool = &choice->settings;
   command.reach = choice->reach;
-  hub.tick.post(command, [x, choice, place, request](const Notice& notice) {
-    Hub& h = x.hub();
+  uses_.tick.post(command, [this, x, choice, place, request](const Notice& notice) {
     if (!notice.ok) {
-      h.tools.free(place);
+      uses_.tools.free(place);
       if (notice.verdict == Verdict::fault)
         return x.error(
             v1::ERROR_WRONG_STATE,
@@ -94,18 +90,17 @@ void attach_tool(const Exchange& x, const v1::AttachTool& request) {
       return x.error(v1::ERROR_WRONG_STATE, "the place's last tool is still ramping to zero; try again in 0.1 s");
     }
     for (const std::string& note : choice->notes)
-      spdlog::info("device '{}' of {}: {}", request.device().name(), h.client_name(x.client()), note);
+      spdlog::info("device '{}' of {}: {}", request.device().name(), x.name(), note);
     v1::Reply reply;
-    fill(*choice, h.tools[place], place, h.scene.model().step, *reply.mutable_tool_attached());
+    fill(*choice, uses_.tools[place], place, uses_.scene.model().step, *reply.mutable_tool_attached());
     x.reply(std::move(reply));
   });
 }
 
-void detach_tool(const Exchange& x, const v1::DetachTool& request) {
-  Hub& hub = x.hub();
-  if (!hub.tools.holds(request.tool(), x.client()))
+void DeviceDesk::detach(const Exchange& x, const v1::DetachTool& request) {
+  if (!uses_.tools.holds(request.tool(), x.client()))
     return x.error(v1::ERROR_NOT_FOUND, fmt::format("tool {} is not this client's", request.tool()));
-  hub.tools.release(hub, hub.tools[request.tool()].body);
+  uses_.tools.release(uses_.tick, uses_.scene.epoch, uses_.tools[request.tool()].body);
   x.done();
 }
 
