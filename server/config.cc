@@ -16,6 +16,7 @@
 #include "proto/cpp/ranges.h"
 #include "proto/cpp/token_file.h"
 #include "server/limit_keys.h"
+#include "server/net/control/access.h"
 
 namespace tactus {
 namespace {

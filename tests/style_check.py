@@ -23,9 +23,10 @@ CODE = (".cc", ".h", ".py", ".js", ".ts")
 CORE_RANK = {"math": 0, "shape": 1, "collide": 2, "dynamics": 3, "contact": 4, "actuation": 5, "world": 6, "scene": 7}
 # The same between the parts of a room; "" are the room's own files, whose sources (tables, factories) may name every part.
 SUB_RANK = {
-    "shape": {"": 0, "mesh": 1, "smooth": 2},
-    "collide": {"": 0, "convex": 1, "smooth": 2, "mesh": 3, "places": 4, "time": 5, "feature": 6},
-    "contact": {"": 0, "impact": 1, "solve": 2, "penalty": 3, "step": 4, "feature": 5, "exact": 6, "lcp": 7},
+    "core/shape": {"": 0, "mesh": 1, "smooth": 2},
+    "core/collide": {"": 0, "convex": 1, "smooth": 2, "mesh": 3, "places": 4, "time": 5, "feature": 6},
+    "core/contact": {"": 0, "impact": 1, "solve": 2, "penalty": 3, "step": 4, "feature": 5, "exact": 6, "lcp": 7},
+    "server/net": {"": 0, "scene": 1, "control": 2, "udp": 3, "foxglove": 4, "web": 5, "desk": 6},
 }
 CORE_FOUNDATION = {"check", "arena", "limits"}  # core/*.h that every room may use
 
@@ -148,22 +149,23 @@ def check_sizes(path, text, add):
             add(first, f"function of {last - first + 1} lines, expected at most {FUNCTION_LINES}")
 
 
-def core_part(path):
-    """(room, part of it) of core/ROOM/PART/FILE, part "" for core/ROOM/FILE; None elsewhere."""
+def part_of(path):
+    """(room, part of it) of a file in a room that has parts, part "" for the room's own files; None elsewhere."""
     parts = path.split("/")
-    if parts[0] != "core" or len(parts) not in (3, 4) or parts[1] not in SUB_RANK:
+    room = "/".join(parts[:2])
+    if len(parts) not in (3, 4) or room not in SUB_RANK:
         return None
-    return parts[1], parts[2] if len(parts) == 4 else ""
+    return room, parts[2] if len(parts) == 4 else ""
 
 
 def check_parts(path, target, number, add):
-    """Between the parts of one room of core."""
-    here, there = core_part(path), core_part(target)
+    """Between the parts of one room."""
+    here, there = part_of(path), part_of(target)
     if here is None or there is None or here[0] != there[0] or (here[1] == "" and path.endswith(".cc")):
         return
-    ranks = SUB_RANK[here[0]]
+    ranks, room = SUB_RANK[here[0]], here[0].split("/")[1]
     if ranks.get(there[1], 99) > ranks.get(here[1], -1):
-        add(number, f"{here[0]}/{here[1]} includes {target}: arrows go " + " < ".join(f"{here[0]}/{part}" for part in ranks))
+        add(number, f"{room}/{here[1]} includes {target}: arrows go " + " < ".join(f"{room}/{part}" for part in ranks))
 
 
 def check_includes(path, text, add):
@@ -174,13 +176,13 @@ def check_includes(path, text, add):
             continue
         target = m.group(1)
         to = target.split("/")[0]
+        check_parts(path, target, number, add)
         if parts[0] == "core":
             here, there = core_room(path), core_room(target) if to == "core" else None
             if to != "core":
                 add(number, f"core includes {target}, expected core only")
             elif there is not None and CORE_RANK.get(there, 99) > CORE_RANK.get(here, -1):
                 add(number, f"{here or 'the foundation'} includes {target}: arrows go " + " < ".join(CORE_RANK))
-            check_parts(path, target, number, add)
         elif parts[0] == "server" and to in ("clients", "tests"):
             add(number, f"server includes {target}, expected core and proto only")
         elif parts[0] == "clients" and to in ("core", "server", "tests"):
@@ -228,7 +230,7 @@ def check_place(path, add):
     parts = path.split("/")
     if parts[0] not in TOP_LEVEL and not parts[0].startswith("."):
         add(1, f"{parts[0]} at the top level, expected one of {' '.join(sorted(TOP_LEVEL))}")
-    if parts[0] in ("core", "server") and len(parts) > 3 and not (len(parts) == 4 and (core_part(path) or ("", ""))[1] in SUB_RANK.get(parts[1], ())):
+    if parts[0] in ("core", "server") and len(parts) > 3 and not (len(parts) == 4 and (part_of(path) or ("", ""))[1] in SUB_RANK.get("/".join(parts[:2]), ())):
         add(1, f"a third level in {parts[0]}, expected {parts[0]}/ROOM/FILE")
     if parts[0] in ("core", "server") and len(parts) == 3 and parts[1] in ("utils", "common", "base", "managers"):
         add(1, f"a room called {parts[1]}, expected one whose sentence says what belongs there")
@@ -350,6 +352,12 @@ SELF_TEST = {  # path: (text, part of the finding that must come; None: clean)
     "server/realtime/viewer.cc": ("#include <string_view>\nstd::string_view s;\n", None),
     "server/realtime/netter.cc": ("#include \"server/net/a.h\"\n", "net, session or record"),
     "server/net/client_user.cc": ("#include \"clients/cpp/a.h\"\n", "server includes"),
+    "server/net/udp/down.cc": ("#include \"server/net/scene/a.h\"\n#include \"server/net/options.h\"\n#include \"server/realtime/ring.h\"\n", None),
+    "server/net/control/up.h": ("// U.\n#pragma once\n#include \"server/net/desk/a.h\"\n", "net/control includes server/net/desk/a.h: arrows go"),
+    "server/net/root.cc": ("#include \"server/net/desk/a.h\"\n#include \"server/net/web/a.h\"\n", None),
+    "server/net/root.h": ("// R.\n#pragma once\n#include \"server/net/scene/a.h\"\n", "arrows go"),
+    "server/net/attic/er.cc": ("int a;\n", "third level"),
+    "server/session/deep/er.cc": ("int a;\n", "third level"),
     "clients/cpp/cheater.cc": ("#include \"core/world.h\"\n", "clients include"),
     "clients/python/long.py": ("def f():\n" + "    a = 1\n" * 70, "function of 71 lines"),
     "core/collide/mesh/down.cc": ("#include \"core/collide/convex/a.h\"\n#include \"core/collide/narrow_phase.h\"\n", None),

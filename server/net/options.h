@@ -4,16 +4,26 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/dynamics/robot_drive.h"
 #include "core/limits.h"
 #include "proto/cpp/wire.h"
-#include "server/net/access.h"
 #include "server/net/haptic_options.h"
 #include "server/session/link_faults.h"
 #include "server/solver/model_rates.h"
 
 namespace tactus::net {
+
+// Config [access].
+struct AccessOptions {
+  bool open = false;              // everybody on this machine drives
+  std::string users, groups;      // names or numbers, separated by blanks
+  std::string others = "refuse";  // what the machine's other users may: refuse, observe
+  std::string observe_token_file;
+  std::string observe_token;         // what stands in it
+  std::vector<std::uint32_t> named;  // uids of users and groups
+};
 
 struct WebOptions {
   bool enabled = true;
@@ -67,6 +77,8 @@ struct NetOptions {
   std::string joint_missed = "hold";
   std::string build;
   std::string config_text;  // every setting in force, for recordings
+
+  [[nodiscard]] bool needs_token() const { return !token.empty(); }
 };
 
 }  // namespace tactus::net

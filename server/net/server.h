@@ -1,22 +1,25 @@
-// The net room as a whole: binds, accepts, keeps time, stops. One thread: whoever runs the io_context.
+// The server as a whole: binds, accepts, keeps time, stops. One thread: whoever runs the io_context. Its parts know of
+// each other only what server.cc hands them.
 #pragma once
 
-#include <asio/ip/tcp.hpp>
-#include <asio/steady_timer.hpp>
+#include <asio/io_context.hpp>
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
-#include "server/net/hub.h"
-#include "server/net/last_descriptor.h"
-#include "server/net/lockstep.h"
-#include "server/net/play_desk.h"
-#include "server/net/realtime_port.h"
-#include "server/net/record_desk.h"
-#include "server/net/statistics.h"
-#include "server/net/web_port.h"
+#include "server/net/options.h"
+#include "server/realtime/tick_loop.h"
+
+namespace tactus::record {
+class Player;
+class Recorder;
+}  // namespace tactus::record
 
 namespace tactus::net {
+
+struct SceneSource;
 
 class NetServer {
  public:
@@ -28,47 +31,37 @@ class NetServer {
   // Before start(): what is shown is this recording's. The tick loop must have its feed.
   void play(record::Player& player);
   // The scene that the tick loop was built with, before the loop starts: its first state is recorded before its first
-  // tick.
-  void begin(const World& world, const std::string& name, std::uint32_t epoch, State blank,
-             const SceneSource& source = {});
+  // tick. source: where it came from.
+  void begin(const World& world, const std::string& name, std::uint32_t epoch, State blank, const SceneSource& source);
+  void begin(const World& world, const std::string& name, std::uint32_t epoch, State blank);
   // While devices hold tools the net thread is awake around each beat, from so long before it [ns]. Only where it has a
   // processor of its own.
-  void set_spin(std::uint64_t spin_ns) { hub_.tick.set_spin(spin_ns); }
+  void set_spin(std::uint64_t spin_ns);
   // Serves, once the loop has started.
   void start(bool lockstep);
   // Tells the clients why, lets the queues empty, and stops the io_context.
   void stop(const std::string& why);
 
   // The world moves by grants alone.
-  [[nodiscard]] bool lockstep() const { return hub_.tick.lockstep(); }
-  [[nodiscard]] std::uint16_t control_port() const { return control_port_; }
-  [[nodiscard]] std::uint16_t realtime_port() const { return realtime_.port(); }
-  [[nodiscard]] std::uint16_t web_port() const { return web_ ? web_->port() : std::uint16_t{0}; }
+  [[nodiscard]] bool lockstep() const;
+  [[nodiscard]] std::uint16_t control_port() const;
+  [[nodiscard]] std::uint16_t realtime_port() const;
+  [[nodiscard]] std::uint16_t web_port() const;
   // Once a second, after the statistics window was closed.
   std::function<void(const std::string& status_line)> on_second;
 
  private:
+  struct Parts;
   void accept();
   void accept_later(asio::error_code error);
-  void take(asio::ip::tcp::socket socket);
   void watch_leases();
   void every_second();
   void end_silent();
+  void tell_expiries();
   void joint_expired(JointIndex joint);
   void on_event(const Notice& notice);
 
-  Hub hub_;
-  asio::ip::tcp::acceptor acceptor_;
-  std::uint16_t control_port_ = 0;
-  RealtimePort realtime_;
-  LockstepDesk lockstep_;
-  NetStatistics statistics_;
-  std::unique_ptr<WebPort> web_;  // null: switched off
-  RecordDesk record_;
-  SilenceWatch silence_;
-  std::unique_ptr<PlayDesk> play_;  // null: the world is live
-  LastDescriptor last_descriptor_;
-  asio::steady_timer accept_timer_, lease_timer_, second_timer_, stop_timer_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace tactus::net

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "proto/cpp/seal.h"
-#include "server/net/datagram.h"
-#include "server/net/device_rows.h"
+#include "server/net/udp/datagram.h"
+#include "server/net/udp/device_rows.h"
 #include "server/session/replay_window.h"
 
 using namespace tactus;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/foxglove_bridge.h"
+#include "server/net/foxglove/foxglove_bridge.h"
 
 namespace {
 
@@ -36,7 +36,7 @@ struct Conversation {
   std::size_t frames = 0;
 
   void take(FoxgloveBridge::Out& out) {
-    for (const net::WebBytes& bytes : out.to_net) {
+    for (const net::FoxgloveBytes& bytes : out.to_net) {
       const std::size_t mac = keyed ? wire::kMacBytes : 0;
       v1::Request request;
       if (bytes.size() < mac || !request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size() - mac)))

@@ -1,6 +1,6 @@
 // Who may come in without a token: the kernel names the user at the other end of a connection, and config [access]
 // says who of them may.
-#include "server/net/access.h"
+#include "server/net/control/access.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>

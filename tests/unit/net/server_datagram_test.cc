@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "realtime.pb.h"
-#include "server/net/datagram.h"
+#include "server/net/udp/datagram.h"
 
 using namespace tactus;
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "realtime.pb.h"
-#include "server/net/state_encoder.h"
+#include "server/net/udp/state_encoder.h"
 
 using namespace tactus;
 

@@ -1,6 +1,6 @@
 // Who waits at the door takes nobody's place: a limit of its own, shared by source, the oldest silent one goes first;
 // wrong tokens slow their source down and nobody else.
-#include "server/net/lobby.h"
+#include "server/net/control/lobby.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // No request is forgotten when it comes to who may change something: the table has a row for each field of the wire's
 // Request, and what its text says needs a lease changes something.
-#include "server/net/request_table.h"
+#include "server/net/desk/request_table.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/metrics/exposition.h"
-#include "server/net/scrape.h"
+#include "server/net/web/scrape.h"
 #include "server/realtime/clock.h"
 
 using namespace tactus;

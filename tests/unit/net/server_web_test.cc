@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "server/net/web_policy.h"
+#include "server/net/web/web_policy.h"
 
 using namespace tactus::net;
 namespace fs = std::filesystem;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "server/net/tools.h"
+#include "server/net/scene/tools.h"
 #include "tests/support/random.h"
 
 namespace tactus::net {
