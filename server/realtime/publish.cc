@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <ctime>
 
 #include "core/check.h"
+#include "server/realtime/clock.h"
 #include "server/realtime/tick_loop.h"
 
 namespace tactus {
@@ -21,7 +23,7 @@ void TickLoop::publish(const Wake& wake) noexcept {
     record_state(nullptr, wake);
     metrics_.states_dropped.add();
   }
-  if (!wake.granted) signal_net();
+  if (!wake.granted) link_.wake_net();
 }
 
 void TickLoop::fill(StateSlot& slot, const Wake& wake) noexcept {
@@ -146,6 +148,34 @@ void TickLoop::fill_contacts(StateSlot& slot) noexcept {
   const std::size_t rows = std::min(slow_.contacts().size(), slot.contacts.size());
   std::copy_n(slow_.contacts().begin(), rows, slot.contacts.begin());
   slot.frame.contact_count = static_cast<std::uint32_t>(rows);
+}
+
+// The black box is written by another thread, which has all the time that a disk needs, within reason.
+void TickLoop::wait_for_record() noexcept {
+  link_.record->failed.store(true, std::memory_order_release);
+  const std::uint64_t give_up = now_ns() + 5'000'000'000u;
+  const timespec moment{0, 5'000'000};
+  while (!link_.record->saved.load(std::memory_order_acquire) && now_ns() < give_up) nanosleep(&moment, nullptr);
+}
+
+void TickLoop::publish_fault() noexcept {
+  fault_ = true;
+  output_count_ = 0;  // zero force in the wrench columns
+  const Wake wake{grid_.deadline_ns(), now_ns(), true, false};
+  StateSlot* slot = link_.states.begin_write();
+  if (slot != nullptr) fill(*slot, wake);
+  record_state(slot, wake);
+  if (slot != nullptr) link_.states.commit();
+  Notice notice;
+  notice.kind = Notice::Kind::fault;
+  notice.ok = false;
+  notice.tick = world_->state().tick;
+  link_.notices.push(notice);
+  record_notice(notice);
+  link_.wake_net();
+  const timespec grace{0, 30'000'000};
+  nanosleep(&grace, nullptr);
+  if (link_.record != nullptr) wait_for_record();
 }
 
 }  // namespace tactus

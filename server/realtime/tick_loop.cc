@@ -92,8 +92,8 @@ void* TickLoop::thread_main(void* self) noexcept {
 void TickLoop::run() noexcept {
   rights_ = ask_for_rights(options_.rights);
   rights_known_.store(true, std::memory_order_release);
-  signal_net();
-  FaultScope fault_scope(*this);
+  link_.wake_net();
+  const FaultScope fault_scope({[](void* self) noexcept { static_cast<TickLoop*>(self)->publish_fault(); }, this});
   first_start_ns_ = now_ns();
   factor_.start(first_start_ns_);
   if (lockstep_) lend_world();
@@ -183,7 +183,7 @@ void TickLoop::bare_tick() noexcept {
 void TickLoop::lend_world() noexcept {
   owner_.store(stop_.load(std::memory_order_acquire) ? Owner::tick : Owner::net, std::memory_order_release);
   owner_.notify_all();
-  signal_net();
+  link_.wake_net();
   if (stop_.load(std::memory_order_acquire)) return;
   owner_.wait(Owner::net, std::memory_order_acquire);
 }
@@ -209,12 +209,6 @@ void TickLoop::return_world() noexcept {
   regrid_ = true;
   owner_.store(Owner::tick, std::memory_order_release);
   owner_.notify_all();
-}
-
-void TickLoop::signal_net() noexcept {
-  const std::uint64_t one = 1;
-  // A full eventfd (never drained by net) is not an error worth a word from here.
-  [[maybe_unused]] const ssize_t written = write(link_.wake_fd, &one, sizeof one);
 }
 
 }  // namespace tactus

@@ -17,58 +17,17 @@
 
 #include "core/actuation/wrench_channels.h"
 #include "core/world.h"
-#include "server/metrics/counter.h"
-#include "server/metrics/histogram.h"
 #include "server/realtime/frozen_watch.h"
 #include "server/realtime/link.h"
 #include "server/realtime/pace.h"
 #include "server/realtime/pending_commands.h"
 #include "server/realtime/rights.h"
+#include "server/realtime/tick_metrics.h"
+#include "server/realtime/tick_options.h"
 #include "server/solver/shadow_ticker.h"
 #include "server/solver/slow_ticker.h"
 
 namespace tactus {
-
-struct TickOptions {
-  RightsWanted rights;
-  std::uint32_t bodies = 1024;     // the largest scene that may ever be swapped in
-  std::uint32_t contacts = 2048;   // of a slow model's step that are published
-  std::uint64_t spin_ns = 0;       // busy-wait at the end of each sleep: less jitter for more processor time
-  std::uint64_t tool_spin_ns = 0;  // the same while a device holds a tool, if it is more
-  std::uint64_t interleave_bare_ns =
-      0;  // measurement: alternate blocks of this length with a bare loop that only sleeps. 0 = off
-  bool interleave_steps = false;  // measurement: the bare loop steps the world too, and publishes nothing
-  bool lockstep = false;          // start with the world lent to net
-};
-
-// Written by whoever ticks (in lockstep: net), read by any thread.
-struct TickMetrics {
-  Histogram wake_late_ns;       // wake-up after the grid point
-  Histogram work_ns;            // wake-up to the end of publish
-  Histogram drain_ns;           // wake-up to World::step: commands, deadlines, drives
-  Histogram step_ns;            // World::step alone
-  Histogram publish_ns;         // World::step to the end of publish
-  Counter beats;                // whether or not the world moved
-  Counter ticks;                // steps of the world
-  Counter late_ticks;           // beats that ended after the next grid point
-  Counter points_skipped;       // grid points that had no beat
-  Counter states_dropped;       // net was eight states behind
-  Counter contacts_sum;         // over all ticks, for means
-  Counter solves, late_solves;  // steps of a slow model that were adopted; that were not there when they were due
-  Counter solve_ticks_lost;     // simulated time fell behind by so many ticks, because they were later than a step
-  Counter adoption_tick;        // tick of the last adoption
-  Histogram solve_ns;           // of what was adopted
-  Counter solver_failures, solver_fallbacks, inconsistent, indeterminate;  // islands of all steps (StepReport)
-  Counter witness_hits, witness_misses, witness_fallbacks, witness_unknown, continuous_stops;  // of all steps
-  Counter witness_closed_hits, witness_closed_misses;
-  // Of all steps (ExactReport).
-  Counter exact_pieces, exact_collisions, exact_evaluations, exact_bisections, exact_breaks, exact_stops,
-      exact_unresolved, exact_exhausted;
-  Counter shadow_solves, shadow_skipped;  // comparisons; intervals left out because the shadow was not done
-  Histogram shadow_ns;
-  Counter bare_beats, bare_late, block_beats, block_late;  // interleave measurement
-  Gauge real_time_factor;
-};
 
 class TickLoop {
  public:
@@ -119,7 +78,6 @@ class TickLoop {
   [[nodiscard]] bool in_bare_block() const noexcept;
   void bare_tick() noexcept;
   void lend_world() noexcept;
-  void signal_net() noexcept;
 
   // tick_commands.cc
   void drain_commands(const Wake& wake) noexcept;
@@ -147,7 +105,6 @@ class TickLoop {
   void swap_solvers(const Command& command) noexcept;
   void advance_world() noexcept;
   void account_solvers() noexcept;
-  void account_contacts() noexcept;
   void retire(SlowSolver* solver) noexcept;
   void retire(ShadowSolver* shadow) noexcept;
 
@@ -160,7 +117,7 @@ class TickLoop {
   [[nodiscard]] std::uint32_t status_bits(const Wake& wake) const noexcept;
   [[nodiscard]] std::uint64_t record_lost() const noexcept;
 
-  void wait_for_record() noexcept;  // fault.cc
+  void wait_for_record() noexcept;
 
   // tick_play.cc
   [[nodiscard]] bool play() noexcept;

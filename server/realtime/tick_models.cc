@@ -18,31 +18,9 @@ void TickLoop::advance_world() noexcept {
   if (!slow) shadow_.after_step(*world_, lockstep_);
 }
 
-void TickLoop::account_contacts() noexcept {
-  metrics_.solver_failures.add(report_.solver_failures);
-  metrics_.solver_fallbacks.add(report_.solver_fallbacks);
-  metrics_.inconsistent.add(report_.inconsistent);
-  metrics_.indeterminate.add(report_.indeterminate);
-  metrics_.witness_hits.add(report_.witnesses.hits);
-  metrics_.witness_misses.add(report_.witnesses.misses);
-  metrics_.witness_closed_hits.add(report_.witnesses.closed_hits);
-  metrics_.witness_closed_misses.add(report_.witnesses.closed_misses);
-  metrics_.witness_fallbacks.add(report_.witnesses.fallbacks);
-  metrics_.witness_unknown.add(report_.witnesses.unknown);
-  metrics_.continuous_stops.add(report_.continuous_stops);
-  metrics_.exact_pieces.add(report_.exact.pieces);
-  metrics_.exact_collisions.add(report_.exact.collisions);
-  metrics_.exact_evaluations.add(report_.exact.evaluations);
-  metrics_.exact_bisections.add(report_.exact.bisections);
-  metrics_.exact_breaks.add(report_.exact.breaks);
-  metrics_.exact_stops.add(report_.exact.stops);
-  metrics_.exact_unresolved.add(report_.exact.unresolved);
-  metrics_.exact_exhausted.add(report_.exact.exhausted);
-}
-
 void TickLoop::account_solvers() noexcept {
   if (!slow_.active() || slow_.adopted()) {  // else the report is that of a step that was counted
-    account_contacts();
+    count_step(report_, metrics_);
   }
   if (slow_.adopted()) {
     metrics_.solves.add();
