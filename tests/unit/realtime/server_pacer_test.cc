@@ -57,12 +57,12 @@ TEST_CASE("server_pacer: the grid begins anew for another period or after lockst
   pacer.start(now_ns());
   pacer.set_period(kPeriod);
   const std::uint64_t first = beat_of(pacer).deadline_ns;
-  pacer.end_beat(first + 100 * kPeriod);
-  const std::uint64_t ahead = pacer.deadline_ns();
+  pacer.end_beat(first + 20 * kPeriod);
   pacer.set_period(kPeriod);
-  CHECK(pacer.deadline_ns() == ahead);
+  CHECK(beat_of(pacer).deadline_ns == first + 21 * kPeriod);  // as if nothing had been said
+  pacer.end_beat(first + 100'000 * kPeriod);
   pacer.begin_anew();
-  CHECK(beat_of(pacer).deadline_ns < ahead);  // counted from now
+  CHECK(beat_of(pacer).deadline_ns < first + 100'000 * kPeriod);  // counted from now
   pacer.set_period(2 * kPeriod);
   const Beat slower = beat_of(pacer);
   CHECK(slower.next_ns - slower.deadline_ns == 2 * kPeriod);
