@@ -10,13 +10,17 @@
 
 namespace tactus {
 
-class TickLoop;
+// Who says the last words of a thread that fails.
+struct FaultSpeaker {
+  void (*say)(void* who) noexcept = nullptr;
+  void* who = nullptr;
+};
 
-// While it lives (on the tick thread), a failure of this thread publishes through the loop. A failure of another thread
+// While it lives (on the tick thread), a failure of this thread has its last words said. A failure of another thread
 // ends the process at once. One at a time in a process.
 class FaultScope {
  public:
-  explicit FaultScope(TickLoop& loop) noexcept;
+  explicit FaultScope(const FaultSpeaker& speaker) noexcept;
   ~FaultScope();
   FaultScope(const FaultScope&) = delete;
   FaultScope& operator=(const FaultScope&) = delete;

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <memory>
 
 #include "core/check.h"
@@ -30,14 +31,20 @@ struct TickLink {
   TickLink(const TickLink&) = delete;
   TickLink& operator=(const TickLink&) = delete;
 
+  // By the tick: one eventfd write. A full eventfd (never drained by net) is not an error worth a word from here.
+  void wake_net() const noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(wake_fd, &one, sizeof one);
+  }
+
   Ring<Command> commands;              // net -> tick
   Ring<Notice> notices;                // tick -> net
   StateRing states;                    // tick -> net
   ToolRing tools;                      // tick -> net, before the step: what devices wait for
   Counter commands_dropped;            // written by net: the ring was full
   const int wake_fd;                   // written by the tick, once a tick
-  std::unique_ptr<RecordFeed> record;  // tick -> recorder; null: nobody records. Set before the loop starts
-  std::unique_ptr<PlayFeed> play;      // player -> tick; null: the world is live. Set before the loop starts
+  std::unique_ptr<RecordFeed> record;  // tick -> recorder; null: nobody records. Set before the loop is made
+  std::unique_ptr<PlayFeed> play;      // player -> tick; null: the world is live. Set before the loop is made
 };
 
 }  // namespace tactus

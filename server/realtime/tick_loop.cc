@@ -1,8 +1,8 @@
 #include "server/realtime/tick_loop.h"
 
+#include <pthread.h>
+
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
 #include <ctime>
 #include <utility>
 
@@ -11,210 +11,199 @@
 #include "server/realtime/fault.h"
 
 namespace tactus {
-namespace {
-
-constexpr std::size_t kStackBytes = 16u << 20;
-
-std::uint64_t period_ns(const World& world) noexcept {
-  return static_cast<std::uint64_t>(std::llround(1e9 * world.model().step));
-}
-
-void sleep_until(std::uint64_t deadline_ns) noexcept {
-  const timespec t{static_cast<time_t>(deadline_ns / 1'000'000'000u), static_cast<long>(deadline_ns % 1'000'000'000u)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) == EINTR) {
-  }
-}
-
-}  // namespace
 
 TickLoop::TickLoop(const TickOptions& options, TickLink& link, std::unique_ptr<World> world, std::uint32_t epoch)
     : options_(options),
       link_(link),
-      world_(std::move(world)),
-      epoch_(epoch),
-      pending_(options.bodies, link.notices),
-      channels_(options.bodies),
-      outputs_(options.bodies),
-      frozen_(options.bodies),
-      slow_(options.bodies, options.contacts),
-      shadow_(options.bodies),
-      lockstep_(options.lockstep),
-      owner_(Owner::tick) {
-  TACTUS_ASSERT(world_ != nullptr);
-  TACTUS_ASSERT(world_->model().bodies.size() <= options.bodies);
-  if (link_.play != nullptr) played_.resize(options.bodies, options.contacts);
-  world_replaced();
-}
+      parts_(options, link, std::move(world), epoch),
+      dispatch_(parts_),
+      publisher_(link.states, link.commands_dropped, parts_.record) {}
 
 TickLoop::~TickLoop() {
   request_stop();
   join();
-  delete slow_.exchange(nullptr, *world_);
-  delete shadow_.exchange(nullptr);
-  if (switch_pending_) delete switch_command_.solver;
 }
 
 void TickLoop::set_solvers(std::unique_ptr<SlowSolver> solver, std::unique_ptr<ShadowSolver> shadow) noexcept {
-  TACTUS_ASSERT(!started_);
-  TACTUS_ASSERT(solver == nullptr || solver->kind() == world_->state().contact_model);
-  delete slow_.exchange(solver.release(), *world_);
-  delete shadow_.exchange(shadow.release());
+  TACTUS_ASSERT(!thread_.started());
+  parts_.models.set_solvers(std::move(solver), std::move(shadow), parts_.scene.world());
 }
 
 bool TickLoop::start() noexcept {
-  TACTUS_ASSERT(!started_);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  started_ = pthread_create(&thread_, &attributes, &TickLoop::thread_main, this) == 0;
-  pthread_attr_destroy(&attributes);
-  return started_;
-}
-
-void TickLoop::request_stop() noexcept {
-  stop_.store(true, std::memory_order_release);
-  owner_.store(Owner::tick, std::memory_order_release);
-  owner_.notify_all();
-}
-
-void TickLoop::join() noexcept {
-  if (!started_) return;
-  pthread_join(thread_, nullptr);
-  started_ = false;
-}
-
-void* TickLoop::thread_main(void* self) noexcept {
-  pthread_setname_np(pthread_self(), "tactus-tick");
-  static_cast<TickLoop*>(self)->run();
-  return nullptr;
+  const auto main = [](void* self) -> void* {
+    pthread_setname_np(pthread_self(), "tactus-tick");
+    static_cast<TickLoop*>(self)->run();
+    return nullptr;
+  };
+  return thread_.start(main, this);
 }
 
 void TickLoop::run() noexcept {
-  rights_ = ask_for_rights(options_.rights);
-  rights_known_.store(true, std::memory_order_release);
-  signal_net();
-  FaultScope fault_scope(*this);
-  first_start_ns_ = now_ns();
-  factor_.start(first_start_ns_);
-  if (lockstep_) lend_world();
-  while (!stop_.load(std::memory_order_acquire)) {
-    if (in_bare_block()) {
+  thread_.ask_for(options_.rights);
+  link_.wake_net();
+  const FaultScope fault_scope({[](void* self) noexcept { static_cast<TickLoop*>(self)->say_last_words(); }, this});
+  parts_.pacer.start(now_ns());
+  const std::uint64_t block_ns = options_.interleave_bare_ns;
+  for (;;) {
+    if (parts_.run.lockstep()) {  // the done notice is out
+      thread_.lend();
+      link_.wake_net();
+      thread_.wait_for_return();
+    }
+    if (thread_.stopping()) return;
+    if (block_ns > 0 && (now_ns() - parts_.pacer.started_ns()) / block_ns % 2 == 1) {
       bare_tick();
     } else {
       tick(false, true);
-      if (lockstep_) lend_world();
     }
   }
 }
 
 // One tick. granted: called by net in lockstep, at once and not on the grid. may_move: false to serve commands only.
 void TickLoop::tick(bool granted, bool may_move) noexcept {
-  const Wake wake = granted ? Wake{0, now_ns(), true, false} : sleep_to_grid_point();
-  drain_commands(wake);
-  advanced_ = may_move && (link_.play == nullptr ? world_moves(granted) : play());
-  if (advanced_ && link_.play == nullptr) {
-    watch_deadlines(wake);
-    apply_commands(wake);
-    step_world(wake);
+  if (granted) {
+    const std::uint64_t number = beat_.number;
+    beat_ = {};
+    beat_.number = number;
+    beat_.start_ns = now_ns();
+    beat_.granted = true;
+  } else {
+    wake_up();
   }
-  publish(wake);
-  if (advanced_) tools_.look(*world_);
-  account(wake);
+  dispatch_.drain(beat_);
+  beat_.advanced = may_move && move();
+  if (beat_.advanced && !parts_.show.active()) {
+    apply_commands();
+    step_world();
+  }
+  parts_.record.set_beat(++beat_.number);
+  if (!publisher_.publish(parts_, beat_)) metrics_.states_dropped.add();
+  if (!granted) link_.wake_net();
+  if (beat_.advanced) parts_.devices.look(parts_.scene.world());
+  account();
 }
 
-TickLoop::Wake TickLoop::sleep_to_grid_point() noexcept {
-  if (std::exchange(regrid_, false)) {
-    const std::uint64_t now = now_ns();
-    grid_.start(now, period_ns(*world_));
-    factor_.start(now);
-  }
-  Wake wake;
-  wake.deadline_ns = grid_.deadline_ns();
-  const bool held = advanced_ && !tools_.rows().empty();
-  sleep_until(wake.deadline_ns - (held ? std::max(options_.spin_ns, options_.tool_spin_ns) : options_.spin_ns));
-  if (held) link_.tools.fetch();
-  do wake.start_ns = now_ns();
-  while (wake.start_ns < wake.deadline_ns);
-  wake.late = wake.start_ns - wake.deadline_ns >= grid_.period_ns();
-  return wake;
+// Sleeps to the next grid point: with more spinning, and the next answer's memory at hand, while devices hold tools.
+void TickLoop::wake_up() noexcept {
+  const bool held = beat_.advanced && parts_.devices.held();
+  parts_.pacer.sleep(held ? std::max(options_.spin_ns, options_.tool_spin_ns) : options_.spin_ns);
+  if (held) parts_.devices.fetch();
+  parts_.pacer.wake(beat_);
 }
 
-void TickLoop::account(const Wake& wake) noexcept {
+// Whether the world is to be stepped in this beat, or what is shown has moved on.
+bool TickLoop::move() noexcept {
+  if (!parts_.show.active()) {
+    const bool moves = parts_.run.moves(beat_.granted);
+    if (!moves && !parts_.run.lockstep()) parts_.commands.stand_still();
+    return moves;
+  }
+  beat_.step_start_ns = now_ns();
+  beat_.step_ns = 0;
+  const PlayShow::Turn turn = parts_.show.show_next(parts_.run);
+  if (turn.ended_step) parts_.finish_steps();
+  return turn.moved;
+}
+
+// Deadlines, then what acts in the step: commands to bodies and joints, and what devices do with their tools.
+void TickLoop::apply_commands() noexcept {
+  World& world = parts_.scene.world();
+  const JudgeContext context = parts_.context(beat_);
+  const SlowTicker& slow = parts_.models.slow();
+  parts_.commands.watch(context, world);
+  parts_.commands.apply(world);
+  parts_.devices.apply(world, slow.active() ? slow.solver()->ticks() : 0, beat_, context);
+  parts_.commands.record(context.tick);
+  parts_.devices.record(context.tick, parts_.record);
+}
+
+void TickLoop::step_world() noexcept {
+  World& world = parts_.scene.world();
+  const JudgeContext context = parts_.context(beat_);  // before the world moves on
+  beat_.step_start_ns = now_ns();
+  const StepReport& report = parts_.models.step(world, parts_.run.lockstep());
+  beat_.step_ns = now_ns() - beat_.step_start_ns;
+  parts_.record.step(world, parts_.models.slow());
+  parts_.models.count(world, metrics_);
+  parts_.models.end_switch(world);
+  parts_.commands.tell_robots(context, world);
+  parts_.scene.tell_frozen(report.bodies_frozen, [this](BodyIndex body) {
+    Notice notice;
+    notice.kind = Notice::Kind::body_frozen;
+    notice.body = body;
+    notice.tick = parts_.scene.tick();
+    parts_.notices.tell(notice);
+  });
+  if (parts_.run.count_step()) parts_.finish_steps(world.hash());
+}
+
+void TickLoop::account() noexcept {
   const std::uint64_t end = now_ns();
-  last_work_ns_ = end - wake.start_ns;
-  metrics_.work_ns.record(last_work_ns_);
+  const std::uint64_t work_ns = end - beat_.start_ns;
+  double simulated_s = 0;
+  metrics_.work_ns.record(work_ns);
   metrics_.beats.add();
-  if (advanced_) {
-    metrics_.drain_ns.record(step_start_ns_ - wake.start_ns);
-    metrics_.step_ns.record(step_ns_);
-    metrics_.publish_ns.record(end - step_start_ns_ - step_ns_);
+  if (beat_.advanced) {
+    metrics_.drain_ns.record(beat_.step_start_ns - beat_.start_ns);
+    metrics_.step_ns.record(beat_.step_ns);
+    metrics_.publish_ns.record(end - beat_.step_start_ns - beat_.step_ns);
     metrics_.ticks.add();
-    metrics_.contacts_sum.add(report_.contacts);
-    factor_.add(link_.play == nullptr ? world_->model().step : played_s_);
+    metrics_.contacts_sum.add(parts_.models.report().contacts);
+    simulated_s = parts_.show.active() ? parts_.show.simulated_s() : parts_.scene.world().model().step;
   }
-  factor_now_ = factor_.update(end);
-  metrics_.real_time_factor.set(factor_now_);
-  if (wake.granted) return;
-  metrics_.wake_late_ns.record(wake.start_ns - wake.deadline_ns);
-  const std::uint64_t skipped = grid_.advance(end);
-  missed_ += skipped;
-  tools_.skipped(skipped);
+  parts_.pacer.note_work(work_ns, simulated_s, end);
+  metrics_.real_time_factor.set(parts_.pacer.factor());
+  if (beat_.granted) return;
+  metrics_.wake_late_ns.record(beat_.late_ns());
+  const std::uint64_t skipped = parts_.pacer.end_beat(end);
+  parts_.devices.skipped(skipped);
   metrics_.points_skipped.add(skipped);
   metrics_.late_ticks.add(skipped > 0 ? 1 : 0);
   metrics_.block_beats.add();
   metrics_.block_late.add(skipped > 0 ? 1 : 0);
 }
 
-bool TickLoop::in_bare_block() const noexcept {
-  if (options_.interleave_bare_ns == 0) return false;
-  return ((now_ns() - first_start_ns_) / options_.interleave_bare_ns) % 2 == 1;
-}
-
 // The yardstick: the same sleep on the same grid, and nothing else; or, on request, the step of the world alone.
 void TickLoop::bare_tick() noexcept {
-  const Wake wake = sleep_to_grid_point();
-  if (options_.interleave_steps) step_world(wake);
-  const std::uint64_t skipped = grid_.advance(now_ns());
+  wake_up();
+  if (options_.interleave_steps) step_world();
+  const std::uint64_t skipped = parts_.pacer.skip(now_ns());
   metrics_.bare_beats.add();
   metrics_.bare_late.add(skipped > 0 ? 1 : 0);
 }
 
-// The done notice is out; from here on net may touch the world, until it gives it back.
-void TickLoop::lend_world() noexcept {
-  owner_.store(stop_.load(std::memory_order_acquire) ? Owner::tick : Owner::net, std::memory_order_release);
-  owner_.notify_all();
-  signal_net();
-  if (stop_.load(std::memory_order_acquire)) return;
-  owner_.wait(Owner::net, std::memory_order_acquire);
-}
-
-void TickLoop::wait_for_world() noexcept {
-  owner_.wait(Owner::tick, std::memory_order_acquire);
-}
-
 void TickLoop::grant_tick() noexcept {
-  TACTUS_ASSERT(lockstep_);
+  TACTUS_ASSERT(parts_.run.lockstep());
   tick(true, true);
 }
 
 void TickLoop::serve() noexcept {
-  TACTUS_ASSERT(lockstep_);
+  TACTUS_ASSERT(parts_.run.lockstep());
   tick(true, false);
 }
 
 void TickLoop::return_world() noexcept {
-  TACTUS_ASSERT(lockstep_);
-  lockstep_ = false;
-  paused_ = false;
-  regrid_ = true;
-  owner_.store(Owner::tick, std::memory_order_release);
-  owner_.notify_all();
+  TACTUS_ASSERT(parts_.run.lockstep());
+  parts_.run.leave_lockstep();
+  parts_.pacer.begin_anew();
+  thread_.give_back();
 }
 
-void TickLoop::signal_net() noexcept {
-  const std::uint64_t one = 1;
-  // A full eventfd (never drained by net) is not an error worth a word from here.
-  [[maybe_unused]] const ssize_t written = write(link_.wake_fd, &one, sizeof one);
+// After an assertion or a signal on the tick thread: FAULT and zero force, and net gets a moment to send it. Best
+// effort.
+void TickLoop::say_last_words() noexcept {
+  Beat last = beat_;
+  last.deadline_ns = parts_.pacer.deadline_ns();
+  last.start_ns = now_ns();
+  last.granted = true;  // no lateness is told
+  last.late = false;
+  parts_.commands.release_all();
+  publisher_.publish_fault(parts_, last);
+  parts_.notices.tell_fault(parts_.scene.tick());
+  link_.wake_net();
+  const timespec grace{0, 30'000'000};
+  nanosleep(&grace, nullptr);
+  parts_.record.wait_until_saved();
 }
 
 }  // namespace tactus

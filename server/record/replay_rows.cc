@@ -220,7 +220,7 @@ void Replay::set_parameter(const v1::TickMark& mark) {
   world_.set_parameters(parameters);
 }
 
-// TickLoop::jump_to(), by what the mark says is in charge afterwards.
+// ModelSwitch::jump(), by what the mark says is in charge afterwards.
 void Replay::jump(const v1::TickMark& mark) {
   State state = world_.initial();
   if (mark.what() == "restore") {

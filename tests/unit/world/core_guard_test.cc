@@ -12,7 +12,7 @@
 #include <string>
 
 #include "core/contact/contact_model.h"
-#include "core/contact/penalty_memory.h"
+#include "core/contact/penalty/penalty_memory.h"
 #include "core/dynamics/state_bounds.h"
 #include "core/scene/scene.h"
 #include "tests/support/models.h"
