@@ -53,9 +53,11 @@ tcp::acceptor bind_control(asio::io_context& io, const NetOptions& options) {
   }
 }
 
+}  // namespace
+
 // What several parts share: plain data, each a thing of its own.
-struct Data {
-  explicit Data(const NetOptions& net_options) : options(net_options) {}
+struct NetData {
+  explicit NetData(const NetOptions& net_options) : options(net_options) {}
 
   const NetOptions options;
   asio::thread_pool loader{1};  // reads scenes, builds and destroys worlds
@@ -71,12 +73,12 @@ struct Data {
 };
 
 // The ways in and out: the tick, what clients hear and what is recorded of it, the ports of TCP and UDP.
-struct Ways {
-  Ways(asio::io_context& io_context, Data& shared, TickLink& link, TickLoop& loop, record::Recorder* recorder)
+struct NetWays {
+  NetWays(asio::io_context& io_context, NetData& shared, TickLink& link, TickLoop& loop, record::Recorder* recorder)
       : io(io_context), data(shared), tick(io_context, link, loop), journal(recorder, shared.status) {}
 
   asio::io_context& io;
-  Data& data;
+  NetData& data;
   TickPort tick;
   ClientLines lines;
   Journal journal;
@@ -98,12 +100,12 @@ struct Ways {
 };
 
 // What requests do. In the order of their making: each is handed what stands above it.
-struct Desks {
-  Desks(Data& shared, Ways& to_and_fro, record::Recorder* to, const std::string& file)
+struct NetDesks {
+  NetDesks(NetData& shared, NetWays& to_and_fro, record::Recorder* to, const std::string& file)
       : data(shared), ways(to_and_fro), recorder(to), scene_file(file) {}
 
-  Data& data;
-  Ways& ways;
+  NetData& data;
+  NetWays& ways;
   record::Recorder* recorder;
   const std::string scene_file;
   LockstepDesk lockstep{{.io = ways.io,
@@ -206,8 +208,6 @@ struct Desks {
                       .tick = ways.tick}};
 };
 
-}  // namespace
-
 struct NetServer::Parts final : House {
   Parts(asio::io_context& io, const NetOptions& options, TickLink& link, TickLoop& loop, const std::string& scene_file,
         record::Recorder* recorder)
@@ -221,9 +221,9 @@ struct NetServer::Parts final : House {
   }
   void leave(ClientSlot client) override;
 
-  Data data;
-  Ways ways;
-  Desks desks;
+  NetData data;
+  NetWays ways;
+  NetDesks desks;
   Reception reception{.io = ways.io,
                       .options = data.options,
                       .tick = ways.tick,
