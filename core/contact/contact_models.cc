@@ -23,9 +23,8 @@ std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Mo
       return make_locally_non_convex(model, limits);
     case ContactModelKind::peg:
       return make_polygonally_exact(model, limits);
-    default:
-      return nullptr;
   }
+  return nullptr;
 }
 
 }  // namespace tactus

@@ -79,11 +79,22 @@ bool is_ascending(std::span<const Number> keys) noexcept {
   return std::adjacent_find(keys.begin(), keys.end(), [](Number a, Number b) { return !(a < b); }) == keys.end();
 }
 
+template <typename Number>
+bool is_descending(std::span<const Number> keys) noexcept {
+  return std::adjacent_find(keys.begin(), keys.end(), [](Number a, Number b) { return !(a > b); }) == keys.end();
+}
+
 // A force or impulse (n, t1, t2) pushes, and its friction is within mu times that: relative to the larger of both,
 // since cones are met by scaling (1e-9: some roundings, and what is solved to 1e-9 is then put back into its cone).
 inline bool in_cone(const Eigen::Vector3d& p, double mu, double tolerance = 1e-9) noexcept {
   const double size = p.cwiseAbs().maxCoeff(), slip = std::hypot(p[1], p[2]);
   return !(p[0] < -tolerance * size) && !(slip > mu * std::max(p[0], 0.0) * (1 + tolerance) + tolerance * size);
+}
+
+// The same of a force in W against its normal. What is left of two parts that cancel is rounding of the whole.
+inline bool pushes_in_cone(const Eigen::Vector3d& f, const Eigen::Vector3d& nhat, double mu) noexcept {
+  const double normal = nhat.dot(f);
+  return in_cone({normal, (f - normal * nhat).norm(), 0}, mu, 1e-7);
 }
 
 }  // namespace tactus
