@@ -14,9 +14,11 @@
 
 namespace tactus {
 
-// Of the square of a length that is 1: a vector just normalised, turned a few times, is within 1e-14. One that was
-// stored as floats (1e-7), or never normalised, is not.
-inline constexpr double kUnitCheck = 1e-9;
+// Of the square of a length that is 1: what a state's quaternions may be off (1e-6, dynamics/state_bounds.cc) stretches
+// all that is turned by them up to four times as much. One that was never normalised is farther off.
+inline constexpr double kUnitCheck = 1e-5;
+// Of a bound that arithmetic meets but for rounding.
+inline constexpr double kRoundingCheck = 1e-9;
 // Of the square of a quaternion's length: what a state may hold (dynamics/state_bounds.cc), and two of them multiplied.
 inline constexpr double kUnitQuatCheck = 1e-5;
 // Of a matrix's largest entry: R I R^T and sums of y y^T are symmetric to some 1e-15; a forgotten transpose is not.
@@ -86,15 +88,17 @@ bool is_descending(std::span<const Number> keys) noexcept {
 
 // A force or impulse (n, t1, t2) pushes, and its friction is within mu times that: relative to the larger of both,
 // since cones are met by scaling (1e-9: some roundings, and what is solved to 1e-9 is then put back into its cone).
-inline bool in_cone(const Eigen::Vector3d& p, double mu, double tolerance = 1e-9) noexcept {
+inline bool in_cone(const Eigen::Vector3d& p, double mu, double tolerance = kRoundingCheck) noexcept {
   const double size = p.cwiseAbs().maxCoeff(), slip = std::hypot(p[1], p[2]);
-  return !(p[0] < -tolerance * size) && !(slip > mu * std::max(p[0], 0.0) * (1 + tolerance) + tolerance * size);
+  return !(p[0] < -tolerance * size) &&
+         !(slip > mu * std::max(p[0], 0.0) * (1 + tolerance) + tolerance * size + 1e-300);
 }
 
-// The same of a force in W against its normal. What is left of two parts that cancel is rounding of the whole.
+// The same of a force in W against its normal. A normal that is not quite unit leaves some of the
+// push across it.
 inline bool pushes_in_cone(const Eigen::Vector3d& f, const Eigen::Vector3d& nhat, double mu) noexcept {
   const double normal = nhat.dot(f);
-  return in_cone({normal, (f - normal * nhat).norm(), 0}, mu, 1e-7);
+  return in_cone({normal, (f - normal * nhat).norm(), 0}, mu, 1e-4);
 }
 
 }  // namespace tactus

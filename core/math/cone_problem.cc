@@ -38,7 +38,9 @@ Eigen::Vector2d FrictionDisc::project_corners(const Eigen::Vector2d& x, Eigen::M
     best_slope = along > 0 && along < 1 ? Eigen::Matrix2d(edge * edge.transpose() / edge.squaredNorm())
                                         : Eigen::Matrix2d(Eigen::Matrix2d::Zero());
   }
-  TACTUS_DCHECK(not_above(best.squaredNorm(), 1 + kUnitCheck));
+  // Of what is that far off the squares overflow, and no edge is the nearest: the same from nearer.
+  if (best.squaredNorm() > 2 && x.allFinite()) return project_corners(x * (1e100 / x.cwiseAbs().maxCoeff()), slope);
+  TACTUS_DCHECK(not_above(best.squaredNorm(), 1 + kRoundingCheck));
   if (slope != nullptr) *slope = best_slope;
   return best;
 }
@@ -97,21 +99,6 @@ Vec3 cone_velocity(const ConeContact& contact, const double* y) noexcept {
     }
   }
   return u;
-}
-
-bool cone_finite(const ConeProblem& problem) noexcept {
-  for (std::uint32_t i = 0; i < problem.count; ++i) {
-    const ConeContact& contact = problem.contacts[i];
-    if (!contact.b.allFinite() || !(contact.mu >= 0 && contact.mu < std::numeric_limits<double>::infinity())) {
-      return false;
-    }
-    for (const ConeSide& side : contact.side) {
-      for (std::uint32_t k = 0; k < 3 * side.size; ++k) {
-        if (!std::isfinite(side.Y[k])) return false;
-      }
-    }
-  }
-  return true;
 }
 
 namespace {

@@ -12,6 +12,9 @@
 
 namespace tactus {
 
+// Of its size: iterates come as near to K's border as rounding lets them.
+inline constexpr double kWithinCheck = 1e-4;
+
 // x_0^2 - |(x_1, x_2)|^2; > 0 within K.
 inline double cone_det(const Vec3& x) noexcept {
   const double t = std::sqrt(x[1] * x[1] + x[2] * x[2]);
@@ -23,13 +26,13 @@ inline Vec3 cone_product(const Vec3& x, const Vec3& y) noexcept {
 }
 // y of x o y = r; x within K.
 inline Vec3 cone_quotient(const Vec3& r, const Vec3& x) noexcept {
-  TACTUS_DCHECK(in_cone(x, 1));
+  TACTUS_DCHECK(in_cone(x, 1, kWithinCheck));
   const double y = (x[0] * r[0] - x[1] * r[1] - x[2] * r[2]) / cone_det(x);
   return {y, (r[1] - y * x[1]) / x[0], (r[2] - y * x[2]) / x[0]};
 }
 // Largest t for which x + t d is in K, infinity if all are; x within K.
 inline double longest_in_cone(const Vec3& x, const Vec3& d) noexcept {
-  TACTUS_DCHECK(in_cone(x, 1));
+  TACTUS_DCHECK(in_cone(x, 1, kWithinCheck));
   double longest = std::numeric_limits<double>::infinity();
   const auto take = [&](double t) {
     if (t > 0) longest = std::min(longest, t);
@@ -52,7 +55,7 @@ class ConeScaling {
  public:
   ConeScaling() = default;
   ConeScaling(const Vec3& x, const Vec3& z) noexcept {
-    TACTUS_DCHECK(in_cone(x, 1) && in_cone(z, 1));
+    TACTUS_DCHECK(in_cone(x, 1, kWithinCheck) && in_cone(z, 1, kWithinCheck));
     const double det_x = cone_det(x), det_z = cone_det(z);
     const Vec3 a = x / std::sqrt(det_x), b = z / std::sqrt(det_z);
     const double gamma = std::sqrt(0.5 * (1 + a.dot(b)));

@@ -30,12 +30,6 @@ double overlap_left(double depth, const Tick& tick) noexcept {
   return depth - tick.h * pace;
 }
 
-std::uint32_t joint_rows(const Model& model) noexcept {
-  std::uint32_t n = 0;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-
 }  // namespace
 
 FeatureStepper::FeatureStepper(const Model& model, const Limits& limits)
@@ -50,10 +44,10 @@ FeatureStepper::FeatureStepper(const Model& model, const Limits& limits)
       place_(limits.problem_contacts),
       groups_(limits.problem_contacts),
       members_(std::size_t{4} * limits.problem_contacts),
-      always_(limits.problem_contacts + joint_rows(model)),
-      touching_(limits.problem_contacts + joint_rows(model)),
-      resting_(limits.problem_contacts + joint_rows(model)),
-      bounce_(limits.problem_contacts + joint_rows(model)) {}
+      always_(problem_contacts_max(model, limits)),
+      touching_(problem_contacts_max(model, limits)),
+      resting_(problem_contacts_max(model, limits)),
+      bounce_(problem_contacts_max(model, limits)) {}
 
 // Overlaps: a constraint's gaps all count from the least of its members' overlaps, which is what may stay of it; those
 // that may push from the least of theirs, where one that only witnesses is apart.

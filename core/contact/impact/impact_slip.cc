@@ -125,7 +125,7 @@ class Collision {
       if (!(step > 1e-15 * rate)) break;
     }
     direction_ = -mu_ * u.normalized();
-    TACTUS_DCHECK(not_above(direction_.squaredNorm(), mu_ * mu_ * (1 + kUnitCheck)));
+    TACTUS_DCHECK(not_above(direction_.squaredNorm(), mu_ * mu_ * (1 + kRoundingCheck)));
   }
 
   // One piece of sliding; true when the goal was reached.
@@ -232,7 +232,7 @@ SlipProcess integrate_slip(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, d
   // Slip that turns may compress a second time; nobody is left approaching.
   if (c.now.v_n < 0) c.run_to({Goal::Of::velocity, 0});
   if (c.stopped && result.stopped == SlipEnd::never) result.stopped = SlipEnd::in_restitution;
-  TACTUS_DCHECK(not_above(c.now.j.norm(), mu * c.now.p * (1 + kUnitCheck)));  // the cone holds exactly
+  TACTUS_DCHECK(not_above(c.now.j.norm(), mu * c.now.p * (1 + kRoundingCheck) + 1e-300));  // the cone holds exactly
   result.reversed = c.reversed;
   result.work = c.now.work;
   result.steps = c.steps;

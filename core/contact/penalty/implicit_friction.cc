@@ -113,7 +113,7 @@ typename Springs<D>::Vector Springs<D>::impulse(double N) const noexcept {
     c.stretch1 = -per * g[0], c.stretch2 = -per * g[1];
     if constexpr (D == 3) c.twist = c.radius > 0 ? -per * g[2] / c.radius : 0.0;
   }
-  TACTUS_DCHECK(not_above(g.norm(), c.mu_static * N * (1 + kUnitCheck)));  // in the limit surface
+  TACTUS_DCHECK(not_above(g.norm(), c.mu_static * N * (1 + kRoundingCheck) + 1e-300));  // in the limit surface
   if (c.viscous > 0) g.template head<2>() -= c.viscous * end(g).template head<2>();
   return g;
 }

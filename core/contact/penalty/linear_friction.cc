@@ -274,7 +274,7 @@ void LinearFriction::add(const StageBody* stage, double h, SpatialForce* F, Spat
     F[c.a].torque += row.r_a.cross(force) + turn;
     F[c.b].force -= force;
     F[c.b].torque -= row.r_b.cross(force) + turn;
-    TACTUS_DCHECK(c.normal_force > 0);  // collect() took no other
+    TACTUS_DCHECK(!(c.normal_force <= 0));  // collect() took no other
     if (points == nullptr) continue;
     for (std::uint32_t k = 0; k < c.count; ++k) {
       Vec3& f = points[(c.points - tick_.contacts.points) + c.chosen[k]].force;

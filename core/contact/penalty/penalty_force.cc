@@ -47,7 +47,7 @@ PatchFriction friction(PenaltyContact& c, Vec3& stretch, double& twist, const Ve
   const auto square = [&](const PatchFriction& g) {
     return g.force.squaredNorm() + (radius2 > 0 ? g.moment * g.moment / radius2 : 0.0);
   };
-  TACTUS_DCHECK(not_above(square(f), std::max(stick * stick, mu * N * mu * N) * (1 + kUnitCheck) + 1e-300));
+  TACTUS_DCHECK(not_above(square(f), std::max(stick * stick, mu * N * mu * N) * (1 + kRoundingCheck) + 1e-300));
   if (radius2 <= 0) twist = 0;
   f.force -= c.viscous * v_t;
   return f;
@@ -63,7 +63,7 @@ void release(PenaltyContact& c) noexcept {
 
 // Turns the normal forces left in point_force into each point's share of the whole force.
 void share_force(const PenaltyContact& c, const Vec3& force, double sum, double N, SpatialForce* point_force) noexcept {
-  TACTUS_DCHECK(sum > 0);
+  TACTUS_DCHECK(!(sum <= 0));
   const Vec3 tangential = (force - N * c.nhat_BA_W) / sum;
   for (std::uint32_t i = 0; i < c.count; ++i) {
     Vec3& f = point_force[c.chosen[i]].force;

@@ -238,7 +238,6 @@ void ContactNewton::take_steps(const Context& s, const NewtonOptions& options, s
          leap = 1;
   double lowest = kProximalLeast;  // of D: below it follow() failed
   for (int step = 0; step < kProximalSteps && best.iterations < end && !(last <= options.enough); ++step) {
-    TACTUS_DCHECK(not_outside(proximal, kProximalLeast, kProximalMost));
     if (s.work.spent() || (least > kHopeless && best.iterations > begin + trial)) break;
     start(s, p, proximal);
     find_velocities(s);

@@ -34,12 +34,6 @@ Mat3 lower_root(const Mat3& K) noexcept {
   return C;
 }
 
-std::uint32_t most_dofs(const Model& model) noexcept {
-  std::uint32_t n = 0;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-
 std::size_t row_of(const ProblemBlock& block, const ProblemSide& side, std::uint32_t k) noexcept {
   return block.start + (side.dofs != nullptr ? side.dofs[k] : k);
 }
@@ -57,7 +51,7 @@ double normal_mobility(const ProblemContact& contact) noexcept {
 
 ContactProblem::ContactProblem(const Model& model, const Limits& limits)
     : planar_(model.planar),
-      contacts_(limits.problem_contacts + most_dofs(model)),
+      contacts_(problem_contacts_max(model, limits)),
       blocks_(model.bodies.size() + model.robots.size()),
       block_of_body_(model.bodies.size()),
       block_of_robot_(model.robots.size()),
@@ -354,7 +348,11 @@ Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, cons
 }
 
 std::uint32_t problem_contacts_max(const Model& model, const Limits& limits) noexcept {
-  std::uint32_t n = limits.problem_contacts;
+  return limits.problem_contacts + problem_joint_rows_max(model);
+}
+
+std::uint32_t problem_joint_rows_max(const Model& model) noexcept {
+  std::uint32_t n = 0;
   for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
   return n;
 }

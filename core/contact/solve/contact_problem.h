@@ -167,6 +167,7 @@ Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, cons
 // The most that a problem of this model may hold: contacts with the limits and drives of joints, half velocities,
 // blocks.
 std::uint32_t problem_contacts_max(const Model& model, const Limits& limits) noexcept;
+std::uint32_t problem_joint_rows_max(const Model& model) noexcept;  // of these: ends, friction and drives of joints
 std::uint32_t problem_half_max(const Model& model) noexcept;
 std::uint32_t problem_blocks_max(const Model& model) noexcept;
 

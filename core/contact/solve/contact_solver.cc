@@ -17,7 +17,7 @@ constexpr std::uint32_t kFewSweeps = 30, kManySweeps = 400;
 bool obeys_laws(const ContactProblem& problem, const FrictionDisc& disc, const Vec3* p) noexcept {
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
     const Vec3 moved = project_contact(problem.contact(i), disc, p[i]) - p[i];
-    if (!p[i].allFinite() || moved.norm() > 1e-9 * p[i].norm()) return false;
+    if (!p[i].allFinite() || moved.norm() > kRoundingCheck * p[i].norm() + 1e-300) return false;
   }
   return true;
 }

@@ -30,18 +30,12 @@ float key_of(const Tick& tick, const Manifold& m, const Vec3& p_WC) noexcept {
   return static_cast<float>(weights.dot(moves(tick.kinematics.bodies[m.body_b]) ? p_B : p_A));
 }
 
-std::uint32_t joint_dofs(const Model& model) noexcept {
-  std::uint32_t n = 0;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-
 }  // namespace
 
 TimeStepper::TimeStepper(const Model& model, const Limits& limits)
     : problem_(model, limits),
       solver_(model, limits),
-      p_(limits.problem_contacts + joint_dofs(model)),
+      p_(problem_contacts_max(model, limits)),
       u_(6 * model.bodies.size() + model.joint_v0.size()),
       y_(u_.size()),
       u_drift_(u_.size()),
