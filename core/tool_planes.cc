@@ -71,9 +71,13 @@ bool flat_along(const Shape& shape, const Frame& X_WS, const Vec3& n_W) noexcept
         if (face.nhat.dot(n_S) > kAligned) return true;
       }
       return false;
-    default:
-      return false;
+    case ShapeKind::sphere:
+    case ShapeKind::capsule:
+    case ShapeKind::mesh:
+    case ShapeKind::smooth:
+      break;
   }
+  return false;
 }
 
 // Whose face the normal belongs to: the obstacle's if it has one there.

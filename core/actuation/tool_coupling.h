@@ -45,7 +45,6 @@ struct ToolInput {
   double stiffness_share = 1;  // of the gains, 0..1: gains by age (direct)
   Vec3 wave_v = Vec3::Zero();  // mean wave of this tick [sqrt(W)], translation
   Vec3 wave_w = Vec3::Zero();  // and rotation
-  bool wave_held = false;      // nothing to play: the last mean repeats nothing, zero
 };
 
 // Bits of ToolReport::bits; the wire's ToolBit.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -40,6 +41,7 @@ std::span<const PairKey> BroadPhase::find_pairs(std::span<const Aabb> boxes, std
   }
   test_half_spaces(boxes, X_WS);
   sort_pairs();
+  TACTUS_DCHECK(pair_count_ <= pairs_.size() && is_ascending<PairKey>({pairs_.data(), pair_count_}));
   return {pairs_.data(), pair_count_};
 }
 
@@ -90,6 +92,7 @@ void BroadPhase::choose_axes(std::span<const Aabb> boxes) noexcept {
 }
 
 void BroadPhase::sort_entries(std::span<const Aabb> boxes) noexcept {
+  TACTUS_DCHECK(axis_ != row_axis_ && boxes.size() == shapes_.size());
   if (entries_.empty()) return;
   choose_axes(boxes);
   const int a1 = row_axis_, a2 = 3 - axis_ - row_axis_;
@@ -170,6 +173,7 @@ void BroadPhase::sweep() noexcept {
 }
 
 void BroadPhase::sweep_column(std::size_t first, std::size_t last) noexcept {
+  TACTUS_DCHECK(first <= last && last <= entries_.size());
   for (std::size_t i = first; i < last; ++i) {
     for (std::size_t j = i + 1; j < last && entries_[j].lo <= entries_[i].hi; ++j) test(entries_[i], entries_[j]);
   }
@@ -177,6 +181,7 @@ void BroadPhase::sweep_column(std::size_t first, std::size_t last) noexcept {
 
 // Two sorted runs against each other: each overlap is found by the entry that starts first.
 void BroadPhase::sweep_two(std::size_t a, std::size_t a_last, std::size_t b, std::size_t b_last) noexcept {
+  TACTUS_DCHECK(a <= a_last && a_last <= entries_.size() && b <= b_last && b_last <= entries_.size());
   while (a < a_last && b < b_last) {
     if (entries_[a].lo <= entries_[b].lo) {
       for (std::size_t j = b; j < b_last && entries_[j].lo <= entries_[a].hi; ++j) test(entries_[a], entries_[j]);
@@ -219,6 +224,7 @@ bool BroadPhase::may_collide(const BroadShape& a, const BroadShape& b) const noe
 }
 
 void BroadPhase::add(std::uint32_t s, std::uint32_t t) noexcept {
+  TACTUS_DCHECK(s != t && s < shapes_.size() && t < shapes_.size());
   if (!may_collide(shapes_[s], shapes_[t])) return;
   const PairKey key = s < t ? PairKey{s, t} : PairKey{t, s};
   if (raw_count_ < raw_.size()) {
@@ -231,6 +237,7 @@ void BroadPhase::add(std::uint32_t s, std::uint32_t t) noexcept {
 // Over capacity raw_ is a heap with the pair to go first on top: pairs in contact stay, then those of lower key,
 // whatever the order in which they were found.
 void BroadPhase::add_over_capacity(PairKey key) noexcept {
+  TACTUS_DCHECK(key.shape_a < key.shape_b);
   const auto stays_before = [this](PairKey x, PairKey y) {
     const bool x_in = was_in_contact(x), y_in = was_in_contact(y);
     return x_in != y_in ? x_in : x < y;

@@ -2,8 +2,10 @@
 // pair_memory.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "core/math/checks.h"
 #include "core/math/spatial.h"
 
 namespace tactus {
@@ -29,5 +31,16 @@ struct ContactSet {
   ContactPoint* points = nullptr;
   std::uint32_t manifold_count = 0, point_count = 0;
 };
+
+// For checks: what contact models count on. O(manifolds).
+inline bool is_well_formed(const ContactSet& contacts, std::size_t bodies, std::size_t pairs) noexcept {
+  for (std::uint32_t i = 0; i < contacts.manifold_count; ++i) {
+    const Manifold& m = contacts.manifolds[i];
+    const bool points = m.count > 0 && m.first + m.count <= contacts.point_count;
+    const bool between = m.shape_a < m.shape_b && m.body_a != m.body_b && m.body_a < bodies && m.body_b < bodies;
+    if (!points || !between || m.pair >= pairs || !is_unit(m.nhat_BA_W)) return false;
+  }
+  return true;
+}
 
 }  // namespace tactus

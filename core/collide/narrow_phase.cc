@@ -2,11 +2,18 @@
 
 #include <utility>
 
+#include "core/check.h"
 #include "core/collide/narrow_table.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
 namespace {
+
+// For checks: what every pair function gives.
+bool is_contact(const ContactBuffer& out) noexcept {
+  return out.count <= out.capacity && (out.count == 0 || is_unit(out.nhat_BA_W));
+}
 
 void collide_nothing(const Shape&, const Frame&, const Shape&, const Frame&, Witness&, ContactBuffer&) noexcept {}
 
@@ -62,12 +69,14 @@ void ContactBuffer::add_full(const Vec3& p_WC, double depth) noexcept {
 
 void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Witness& witness,
              ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(is_rotation(X_WA.R) && is_rotation(X_WB.R));
   out.count = 0;
   out.nhat_BA_W.setZero();
   out.all_on_bottom = false;
   out.truncated = false;
   if (a.kind <= b.kind) {
     kTable[static_cast<int>(a.kind)][static_cast<int>(b.kind)].function(a, X_WA, b, X_WB, witness, out);
+    TACTUS_DCHECK(is_contact(out));
     return;
   }
   const Entry& entry = kTable[static_cast<int>(b.kind)][static_cast<int>(a.kind)];
@@ -79,6 +88,7 @@ void collide(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_W
     reversed = swapped(witness, X_WA, X_WB);
     entry.function(b, X_WB, a, X_WA, reversed, out);
   }
+  TACTUS_DCHECK(is_contact(out));
   out.nhat_BA_W = -out.nhat_BA_W;
   witness = swapped(reversed, X_WB, X_WA);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/check.h"
 #include "core/collide/contact_set.h"
 #include "core/shape/shape.h"
 
@@ -73,6 +74,7 @@ struct ContactBuffer {
   std::uint32_t kept = 16;  // with it: points of the pair that the caller keeps; corners take no other point's room
 
   void add(const Vec3& p_WC, double depth) noexcept {
+    TACTUS_DCHECK(points != nullptr && count <= capacity);
     if (count < capacity) {
       points[count++] = {p_WC, depth};
     } else {

@@ -93,6 +93,7 @@ void PairMemory::match(std::span<const PairKey> keys, PairRecord* scratch, bool 
     records_[i].key = keys[i];
     records_[i].met = take_left(keys[i], left, records_[i].witness) ? 1 : 0;
   }
+  TACTUS_DCHECK(!keep_left || (scratch != nullptr && gone <= records_.size()));
   if (keep_left) add_left({scratch, gone});
 }
 

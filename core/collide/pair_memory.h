@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/check.h"
 #include "core/collide/narrow_phase.h"
 
 namespace tactus {
@@ -75,8 +76,14 @@ class PairMemory {
 
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return static_cast<std::uint32_t>(records_.size()); }
-  PairRecord& operator[](std::uint32_t i) noexcept { return records_[i]; }
-  const PairRecord& operator[](std::uint32_t i) const noexcept { return records_[i]; }
+  PairRecord& operator[](std::uint32_t i) noexcept {
+    TACTUS_DCHECK(i < records_.size());
+    return records_[i];
+  }
+  const PairRecord& operator[](std::uint32_t i) const noexcept {
+    TACTUS_DCHECK(i < records_.size());
+    return records_[i];
+  }
   [[nodiscard]] std::span<const PairRecord> records() const noexcept { return {records_.data(), size_}; }
 
   // Makes the memory hold exactly these keys (sorted, unique, at most capacity): kept records survive, new ones start
@@ -90,7 +97,10 @@ class PairMemory {
   void clear_model_blocks() noexcept;
   void clear() noexcept { size_ = left_size_ = 0; }
   PairRecord* data() noexcept { return records_.data(); }
-  void set_size(std::uint32_t n) noexcept { size_ = n; }
+  void set_size(std::uint32_t n) noexcept {
+    TACTUS_ASSERT(n <= records_.size());
+    size_ = n;
+  }
 
  private:
   [[nodiscard]] bool take_left(const PairKey& key, std::uint32_t& from, Witness& witness) noexcept;

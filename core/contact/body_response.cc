@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -13,6 +16,7 @@ Mat3 rigid_mobility(const BodyKinematics& k, const Vec3& r) noexcept {
   const Mat3 rx = skew(r);
   Mat3 K = -(rx * k.inv_I_W * rx);
   K.diagonal().array() += k.inv_mass;
+  TACTUS_DCHECK(is_symmetric(K));
   return K;
 }
 
@@ -48,12 +52,14 @@ Mat3 inner_mobility(const BodyKinematics& a, const BodyKinematics& b, const Vec3
 }  // namespace
 
 Mat3 relative_mobility(const Kinematics& kinematics, BodyIndex a, BodyIndex b, const Vec3& p_WC) noexcept {
+  TACTUS_DCHECK(a != b && a < kinematics.bodies.size() && b < kinematics.bodies.size());
   const BodyKinematics &ka = kinematics.bodies[a], &kb = kinematics.bodies[b];
   if (ka.robot != nullptr && ka.robot == kb.robot) return inner_mobility(ka, kb, p_WC);
   return mobility(ka, p_WC) + mobility(kb, p_WC);
 }
 
 void apply_impulse(const Kinematics& kinematics, BodyIndex b, const Vec3& p_WC, const Vec3& j, State& state) noexcept {
+  TACTUS_DCHECK(b < kinematics.bodies.size() && b < state.body_count());
   const BodyKinematics& k = kinematics.bodies[b];
   const Vec3 moment = (p_WC - k.X_WBcm.p).cross(j);
   if (k.robot == nullptr) {
@@ -61,6 +67,7 @@ void apply_impulse(const Kinematics& kinematics, BodyIndex b, const Vec3& p_WC, 
     state.set_velocity(b, state.v_WBcm(b) + k.inv_mass * j, state.w_WB(b) + k.inv_I_W * moment);
     return;
   }
+  TACTUS_DCHECK(kinematics.link_impulses != nullptr);  // worlds with robots have them
   kinematics.link_impulses[b].force += j;
   kinematics.link_impulses[b].torque += moment;
   Tree& tree = *k.robot;
@@ -86,6 +93,7 @@ bool prepare_robots(const Kinematics& kinematics, const State& state, const Mode
 
 double link_mode_bound(const BodyKinematics& k, const Vec3& p_normal, const Vec3& p_tangential,
                        const Mat3& spread) noexcept {
+  TACTUS_DCHECK(k.robot != nullptr && is_symmetric(spread));
   const auto largest = [&](const Vec3& p_WC) { return mobility(k, p_WC).cwiseAbs().rowwise().sum().maxCoeff(); };
   std::array<double, 6 * kMostDofs> Y;
   k.robot->half_response(k.link, p_normal, Mat3::Identity(), Y.data());
@@ -99,11 +107,13 @@ double link_mode_bound(const BodyKinematics& k, const Vec3& p_normal, const Vec3
 }
 
 void signed_response(const BodyKinematics& k, const Vec3& p_WC, const Mat3& E_W, double sign, double* Y) noexcept {
+  TACTUS_DCHECK(k.robot != nullptr && (sign == 1 || sign == -1));
   k.robot->half_response(k.link, p_WC, sign == 1 ? E_W : Mat3(sign * E_W), Y);
 }
 
 std::uint32_t add_responses(std::span<const DofIndex> dofs_a, const double* Y_a, std::span<const DofIndex> dofs_b,
                             const double* Y_b, DofIndex* dofs, double* Y) noexcept {
+  TACTUS_DCHECK(is_descending(dofs_a) && is_descending(dofs_b));  // or what both have is not found
   std::uint32_t rows = 0;
   std::size_t i = 0, j = 0;
   while (i < dofs_a.size() || j < dofs_b.size()) {

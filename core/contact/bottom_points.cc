@@ -4,6 +4,9 @@
 #include <bit>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -16,6 +19,7 @@ class BitTree {
   BitTree(std::uint32_t n, Arena& arena) noexcept {
     std::uint32_t size = n;
     do {
+      TACTUS_DCHECK(levels_ < 6);
       size = (size + 63) / 64;
       level_[levels_] = arena.take<std::uint64_t>(size);
       std::fill(level_[levels_], level_[levels_] + size, 0ULL);
@@ -109,6 +113,7 @@ struct Chain {
 // Strict hull of ranks[0, n) (ascending), by monotone chain; kept ranks are moved to the front. O(n).
 std::uint32_t strict_hull(std::uint32_t* ranks, std::uint32_t n, const Flat* at, double slack,
                           std::uint32_t* stack) noexcept {
+  TACTUS_DCHECK(is_ascending<std::uint32_t>({ranks, n}));
   if (n <= 1 || same(at[ranks[0]], at[ranks[n - 1]])) return std::min(n, 1u);  // all on top of each other
   if (n == 2) return n;
   std::uint32_t size = 0;
@@ -136,6 +141,9 @@ std::size_t bottom_points_scratch(std::uint32_t count) noexcept {
 std::uint32_t bottom_points(const Vec3& nhat, const ContactPoint* points, std::uint32_t count, double level_tolerance,
                             std::uint32_t* out, Arena& arena) noexcept {
   if (count == 0) return 0;
+  TACTUS_DCHECK(not_below(level_tolerance, 0));
+  // Levels would not end where a depth is no number.
+  TACTUS_DCHECK(std::none_of(points, points + count, [](const ContactPoint& p) { return std::isnan(p.depth); }));
   const std::size_t mark = arena.used();
   Vec3 t1, t2;
   tangent_basis(nhat, t1, t2);
@@ -188,6 +196,7 @@ std::uint32_t bottom_points(const Vec3& nhat, const ContactPoint* points, std::u
     }
     first = last;
   }
+  TACTUS_DCHECK(kept > 0 && kept <= count);
   std::sort(out, out + kept);
   arena.rewind(mark);
   return kept;
@@ -196,6 +205,7 @@ std::uint32_t bottom_points(const Vec3& nhat, const ContactPoint* points, std::u
 std::uint32_t keep_widest(const Vec3& nhat, const ContactPoint* points, std::uint32_t* chosen, std::uint32_t count,
                           std::uint32_t keep, Arena& arena) noexcept {
   if (count <= keep) return count;
+  TACTUS_DCHECK(keep > 0 && is_unit(nhat));
   const std::size_t mark = arena.used();
   auto* distance2 = arena.take<double>(count);
   std::uint32_t deepest = 0;
@@ -220,12 +230,14 @@ std::uint32_t keep_widest(const Vec3& nhat, const ContactPoint* points, std::uin
   for (std::uint32_t i = 0; i < count; ++i) {
     if (distance2[i] < 0) chosen[kept++] = chosen[i];
   }
+  TACTUS_DCHECK(kept == keep);
   arena.rewind(mark);
   return kept;
 }
 
 bool flat_overlap(const Vec3& nhat, const ContactPoint* points, std::uint32_t count, double tolerance) noexcept {
   if (count == 0) return true;
+  TACTUS_DCHECK(not_below(tolerance, 0));
   Vec3 t1, t2;
   tangent_basis(nhat, t1, t2);
   const Vec3& origin = points[0].p_WC;
@@ -261,6 +273,7 @@ bool flat_overlap(const Vec3& nhat, const ContactPoint* points, std::uint32_t co
 std::uint32_t keep_outermost(const Vec3& nhat, const ContactPoint* points, std::uint32_t* chosen, std::uint32_t count,
                              std::uint32_t keep, Arena& arena) noexcept {
   if (count <= keep) return count;
+  TACTUS_DCHECK(keep > 0 && is_unit(nhat));
   const std::size_t mark = arena.used();
   auto* taken = arena.take<std::uint8_t>(count);
   std::fill(taken, taken + count, std::uint8_t{0});
@@ -280,6 +293,7 @@ std::uint32_t keep_outermost(const Vec3& nhat, const ContactPoint* points, std::
   for (std::uint32_t i = 0; i < count; ++i) {
     if (taken[i] != 0) chosen[kept++] = chosen[i];
   }
+  TACTUS_DCHECK(kept > 0 && kept <= keep);
   arena.rewind(mark);
   return kept;
 }

@@ -27,9 +27,8 @@ std::unique_ptr<ContactModel> make_contact_model(ContactModelKind kind, const Mo
       return make_locally_non_convex(model, limits);
     case ContactModelKind::peg:
       return make_polygonally_exact(model, limits);
-    default:
-      return nullptr;
   }
+  return nullptr;
 }
 
 bool bearable_memory(ContactModelKind kind, const PairRecord& record) noexcept {

@@ -344,8 +344,13 @@ void integrate_joints(const Model& model, const Robot& robot, double h, const do
         for (int k = 0; k < 3; ++k) x[k] += h * rate[k];
         store(rotate_by(h * vec3(rate + 3), quaternion(x + 3)), x + 3);
         break;
-      default:
+      case JointKind::fixed:
+      case JointKind::revolute:
+      case JointKind::continuous:
+      case JointKind::prismatic:
+      case JointKind::planar:
         for (std::uint32_t k = 0; k < velocity_count(joint.kind); ++k) x[k] += h * rate[k];
+        break;
     }
   }
 }

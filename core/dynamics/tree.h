@@ -57,7 +57,6 @@ class Tree {
   void write_links(State& state) const noexcept { write_links(state.q.data(), state.v.data()); }
   void write_links(double* q, double* v) const noexcept;  // laid out as in State
 
-  [[nodiscard]] const Vec3& p_WO() const noexcept { return p_WO_; }  // the reference point O
   [[nodiscard]] Vec3 p_WBcm(std::uint32_t link) const noexcept { return p_WO_ + links_[link].p_OBcm; }
   [[nodiscard]] const Mat3& R_WB(std::uint32_t link) const noexcept { return links_[link].R_WB; }
   // Velocity of the link's point at p_W; and the part of it that comes from a moving carrier alone: point_velocity =

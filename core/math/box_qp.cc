@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 namespace {
 
@@ -70,6 +73,7 @@ double BoxQpSolver::room(const LcpProblem& problem, const std::vector<double>& d
 }
 
 void BoxQpSolver::move(const LcpProblem& problem, double step, const std::vector<double>& direction) noexcept {
+  TACTUS_DCHECK(direction.size() >= problem.n);
   for (std::uint32_t i = 0; i < problem.n; ++i) {
     const LcpBounds bounds = lcp_bounds(problem, i, z_.data());
     z_[i] = std::clamp(z_[i] - step * direction[i], bounds.lo, bounds.hi);
@@ -77,6 +81,7 @@ void BoxQpSolver::move(const LcpProblem& problem, double step, const std::vector
 }
 
 void BoxQpSolver::leave_bounds(const LcpProblem& problem) noexcept {
+  TACTUS_DCHECK(norm_ > 0);
   multiply(problem, chopped_);
   const double curvature = dot(chopped_, product_, problem.n), slope = dot(chopped_, chopped_, problem.n);
   const double wanted = curvature > 0 ? slope / curvature : 1 / norm_;
@@ -116,6 +121,8 @@ LcpResult BoxQpSolver::solve(const LcpProblem& problem, double* z) noexcept {
     result.status = lcp_finite(problem) ? LcpStatus::unsupported : LcpStatus::not_finite;
     return result;
   }
+  TACTUS_ASSERT(n <= z_.size());
+  TACTUS_DCHECK(is_symmetric(problem.A, n));
   flops_ = 0;
   norm_ = std::numeric_limits<double>::min();
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -147,6 +154,7 @@ LcpResult BoxQpSolver::solve(const LcpProblem& problem, double* z) noexcept {
     if (basis_.polish(problem, states_.data(), z, flops_) <= 1e-2 * kLcpTolerance) break;
   }
   if (!(lcp_residual(problem, z) <= lcp_residual(problem, z_.data()))) std::copy_n(z_.begin(), n, z);
+  TACTUS_DCHECK(lcp_within_bounds(problem, z));
   result.flops = flops_;
   result.residual = lcp_residual(problem, z);
   result.status = result.residual <= kLcpTolerance ? LcpStatus::solved

@@ -17,6 +17,7 @@ PolyhedralCone::PolyhedralCone(std::uint32_t contacts_max, std::uint32_t directi
 LcpResult PolyhedralCone::solve(const ConeProblem& problem, Vec3* r, const LcpSolverOptions& options) noexcept {
   const std::uint32_t directions = disc_.directions(), block = directions + 2, n = problem.count * block;
   TACTUS_ASSERT(problem.directions == directions && n <= b_.size());
+  TACTUS_ASSERT(directions > 0);  // a round cone has no corners
   // Row k of a contact's block as a combination of (n, t1, t2).
   const auto along = [&](std::uint32_t k) -> Vec3 {
     if (k == 0) return {1, 0, 0};

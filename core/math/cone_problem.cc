@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -21,6 +22,7 @@ FrictionDisc::FrictionDisc(std::uint32_t directions) noexcept : directions_(dire
 }
 
 Eigen::Vector2d FrictionDisc::project_corners(const Eigen::Vector2d& x, Eigen::Matrix2d* slope) const noexcept {
+  TACTUS_DCHECK(directions_ >= 4 && directions_ <= kConeDirectionsMax);
   double nearest = std::numeric_limits<double>::infinity();
   Eigen::Vector2d best = x;
   Eigen::Matrix2d best_slope = Eigen::Matrix2d::Identity();
@@ -36,15 +38,36 @@ Eigen::Vector2d FrictionDisc::project_corners(const Eigen::Vector2d& x, Eigen::M
     best_slope = along > 0 && along < 1 ? Eigen::Matrix2d(edge * edge.transpose() / edge.squaredNorm())
                                         : Eigen::Matrix2d(Eigen::Matrix2d::Zero());
   }
+  // Of what is that far off the squares overflow, and no edge is the nearest: the same from nearer.
+  if (best.squaredNorm() > 2 && x.allFinite()) return project_corners(x * (1e100 / x.cwiseAbs().maxCoeff()), slope);
+  TACTUS_DCHECK(not_above(best.squaredNorm(), 1 + kRoundingCheck));
   if (slope != nullptr) *slope = best_slope;
   return best;
 }
+
+namespace {
+
+// Do the two sides of a contact act on different rows? (A body does not touch itself.)
+bool are_apart(const ConeContact& contact) noexcept {
+  const ConeSide &a = contact.side[0], &b = contact.side[1];
+  return a.size == 0 || b.size == 0 || a.start + a.size <= b.start || b.start + b.size <= a.start;
+}
+
+bool ends_within(const ConeContact& contact, std::uint32_t half_size) noexcept {
+  for (const ConeSide& side : contact.side) {
+    if (side.size > 0 && (side.Y == nullptr || side.start + side.size > half_size)) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 Mat3 cone_block(const ConeContact& a, const ConeContact& b) noexcept {
   Mat3 block = Mat3::Zero();
   for (const ConeSide& p : a.side) {
     for (const ConeSide& q : b.side) {
       if (p.size == 0 || q.size == 0 || p.start != q.start) continue;
+      TACTUS_DCHECK(p.size == q.size);  // what two contacts do to one body stands in the same rows
       for (std::uint32_t k = 0; k < p.size; ++k) {
         const double* const y = p.Y + 3 * std::size_t{k};
         const double* const z = q.Y + 3 * std::size_t{k};
@@ -58,6 +81,7 @@ Mat3 cone_block(const ConeContact& a, const ConeContact& b) noexcept {
 }
 
 void cone_push(const ConeContact& contact, const Vec3& r, double* y) noexcept {
+  TACTUS_DCHECK(are_apart(contact));
   for (const ConeSide& side : contact.side) {
     for (std::uint32_t k = 0; k < side.size; ++k) {
       const double* const row = side.Y + 3 * std::size_t{k};
@@ -77,21 +101,6 @@ Vec3 cone_velocity(const ConeContact& contact, const double* y) noexcept {
   return u;
 }
 
-bool cone_finite(const ConeProblem& problem) noexcept {
-  for (std::uint32_t i = 0; i < problem.count; ++i) {
-    const ConeContact& contact = problem.contacts[i];
-    if (!contact.b.allFinite() || !(contact.mu >= 0 && contact.mu < std::numeric_limits<double>::infinity())) {
-      return false;
-    }
-    for (const ConeSide& side : contact.side) {
-      for (std::uint32_t k = 0; k < 3 * side.size; ++k) {
-        if (!std::isfinite(side.Y[k])) return false;
-      }
-    }
-  }
-  return true;
-}
-
 namespace {
 
 // |x| of each half coordinate's share, summed: what rounding in u is relative to.
@@ -109,6 +118,7 @@ Vec3 velocity_scale(const ConeContact& contact, const double* y) noexcept {
 }  // namespace
 
 double cone_residual(const ConeProblem& problem, const FrictionDisc& disc, const Vec3* r, double* y) noexcept {
+  TACTUS_ASSERT(problem.directions == disc.directions());
   std::fill_n(y, problem.half_size, 0.0);
   double r_scale = 0, worst = 0;
   for (std::uint32_t i = 0; i < problem.count; ++i) {
@@ -118,7 +128,9 @@ double cone_residual(const ConeProblem& problem, const FrictionDisc& disc, const
   }
   for (std::uint32_t i = 0; i < problem.count; ++i) {
     const ConeContact& contact = problem.contacts[i];
+    TACTUS_DCHECK(ends_within(contact, problem.half_size) && not_below(contact.mu, 0));
     const Mat3 A = cone_block(contact, contact);
+    TACTUS_DCHECK(is_symmetric(A));
     const Vec3 u = cone_velocity(contact, y) + contact.b;
     if (!u.allFinite()) return std::numeric_limits<double>::infinity();
     const double size = A.cwiseAbs().maxCoeff(), rho_n = A(0, 0) > 0 ? 1 / A(0, 0) : 0;

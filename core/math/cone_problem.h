@@ -41,7 +41,6 @@ Mat3 cone_block(const ConeContact& a, const ConeContact& b) noexcept;
 // y += Y r; the velocity part Y^T y of a contact.
 void cone_push(const ConeContact& contact, const Vec3& r, double* y) noexcept;
 Vec3 cone_velocity(const ConeContact& contact, const double* y) noexcept;
-bool cone_finite(const ConeProblem& problem) noexcept;
 
 // The corners of D, once; half of the cost of a projection would be their trigonometry.
 class FrictionDisc {

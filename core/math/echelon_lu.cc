@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -23,6 +24,7 @@ void EchelonLu::resize(std::uint32_t rows, std::uint32_t cols) noexcept {
 }
 
 void EchelonLu::factor(double tolerance) noexcept {
+  TACTUS_ASSERT(tolerance > 0 && tolerance < 1);
   std::fill_n(column_scale_.begin(), cols_, 0.0);
   for (std::uint32_t i = 0; i < rows_; ++i) {
     double largest = 0;
@@ -62,6 +64,7 @@ void EchelonLu::factor(double tolerance) noexcept {
 }
 
 void EchelonLu::solve(const double* r, double* x) noexcept {
+  TACTUS_DCHECK(rank_ <= std::min(rows_, cols_) && is_ascending<std::uint32_t>({pivot_column_.data(), rank_}));
   for (std::uint32_t k = 0; k < rank_; ++k) {
     double value = r[order_[k]];
     for (std::uint32_t l = 0; l < k; ++l) value -= row(k)[pivot_column_[l]] * work_[l];
@@ -72,6 +75,7 @@ void EchelonLu::solve(const double* r, double* x) noexcept {
     double value = work_[k];
     const std::uint32_t c = pivot_column_[k];
     for (std::uint32_t l = k + 1; l < rank_; ++l) value -= row(k)[pivot_column_[l]] * x[pivot_column_[l]];
+    TACTUS_DCHECK(row(k)[c] != 0);
     x[c] = value / row(k)[c];
   }
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/check.h"
+
 namespace tactus {
 
 // Partial pivoting, rows weighed by their own largest entry. A column whose remaining entries are below
@@ -15,7 +17,10 @@ class EchelonLu {
 
   // Fill row(0..rows-1)[0..cols-1] before factor; rows >= cols is not needed.
   void resize(std::uint32_t rows, std::uint32_t cols) noexcept;
-  double* row(std::uint32_t i) noexcept { return a_.data() + std::size_t{i} * stride_; }
+  double* row(std::uint32_t i) noexcept {
+    TACTUS_DCHECK(i < rows_);
+    return a_.data() + std::size_t{i} * stride_;
+  }
   void factor(double tolerance) noexcept;
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   // x (cols): A x = r where that is possible; rows found redundant are not looked at.

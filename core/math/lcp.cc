@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+
 namespace tactus {
 
 LcpSolver::LcpSolver(std::uint32_t n_max, std::uint32_t friction_max)
@@ -73,12 +75,14 @@ void LcpSolver::attempt(LcpMethod method, const LcpProblem& problem, const LcpOp
 }
 
 LcpResult LcpSolver::solve(const LcpProblem& problem, double* z, const LcpSolverOptions& options) noexcept {
+  TACTUS_ASSERT(problem.n <= guess_.size() && problem.n_free <= problem.n);
   LcpResult total{LcpStatus::unsupported, LcpMethod::none, std::numeric_limits<double>::infinity(), 0, 0};
   bool finite = lcp_finite(problem), friction = false;
   if (!finite) {
     std::fill_n(z, problem.n, 0.0);
     return {LcpStatus::not_finite, LcpMethod::none, 0, 0, 0};
   }
+  TACTUS_DCHECK(lcp_well_formed(problem));
   for (std::uint32_t i = problem.n_free; i < problem.n; ++i) friction = friction || is_friction_row(problem, i);
   LcpOptions common = options.common;
   for (std::uint32_t i = 0; i < problem.n && common.warm; ++i) finite = finite && std::isfinite(z[i]);
@@ -98,6 +102,7 @@ LcpResult LcpSolver::solve(const LcpProblem& problem, double* z, const LcpSolver
     attempt(LcpMethod::pgs, problem, common, total);
     if (problem.n - problem.n_free <= kEnumerateMax) attempt(LcpMethod::enumeration, problem, common, total);
   }
+  TACTUS_DCHECK(total.status != LcpStatus::solved || total.residual <= kLcpTolerance);
   std::copy_n(best_.begin(), problem.n, z);
   return total;
 }

@@ -41,6 +41,7 @@ void BasisSolver::fill(const LcpProblem& problem, const LcpState* states) noexce
     if (column_[i] >= 0) unknowns_.push_back(i);
     if (has_equation(problem, states, i)) rows_.push_back(i);
   }
+  TACTUS_DCHECK(rows_.size() >= unknowns_.size() && rows_.size() <= r_.size());  // no list has grown
   lu_.resize(static_cast<std::uint32_t>(rows_.size()), static_cast<std::uint32_t>(unknowns_.size()));
   for (std::uint32_t k = 0; k < rows_.size(); ++k) {
     const double* source = problem.A + std::size_t{rows_[k]} * problem.n;
@@ -113,6 +114,7 @@ double BasisSolver::polish(const LcpProblem& problem, const LcpState* states, do
 }
 
 void guess_states(const LcpProblem& problem, const double* z, LcpState* states) noexcept {
+  TACTUS_DCHECK(problem.n_free <= problem.n && lcp_well_formed(problem));
   double largest = 0;
   for (std::uint32_t i = problem.n_free; i < problem.n; ++i) largest = std::max(largest, std::abs(z[i]));
   const double margin = 1e-12 * largest;

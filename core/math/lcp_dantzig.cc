@@ -51,6 +51,7 @@ void DantzigSolver::load() noexcept {
 }
 
 void DantzigSolver::exchange(std::uint32_t r, std::uint32_t c) noexcept {
+  TACTUS_DCHECK(r < m_ && c > 0 && c <= m_);  // column 0 is the constant
   table_.pivot(r, c);
   std::swap(basic_[r], nonbasic_[c]);
   place_[basic_[r]] = static_cast<std::int32_t>(r);
@@ -89,6 +90,7 @@ void DantzigSolver::add_width(double* line, std::uint32_t i, double factor) cons
 
 // The basic primary variable of row i is measured from another bound.
 void DantzigSolver::measure_row_from(std::uint32_t row, std::uint32_t i, Form form) noexcept {
+  TACTUS_DCHECK(form != form_[i] && is_basic(primary(i)) && row_of(primary(i)) == row);
   double* const line = table_.row(row);
   const bool from_middle = form_[i] == Form::middle;
   if (!from_middle || form == Form::upper) {
@@ -100,6 +102,7 @@ void DantzigSolver::measure_row_from(std::uint32_t row, std::uint32_t i, Form fo
 
 // The same for a nonbasic one. False: the bound moves with it, so that it never gets there.
 bool DantzigSolver::measure_column_from(std::uint32_t c, std::uint32_t i, Form form) noexcept {
+  TACTUS_DCHECK(!is_basic(primary(i)) && column_of(primary(i)) == c);
   if (form_[i] == form) return true;
   const bool from_middle = form_[i] == Form::middle;
   const double sign = from_middle && form == Form::lower ? 1 : -1;  // of the new variable in the old
@@ -203,10 +206,6 @@ bool DantzigSolver::is_complementary(std::uint32_t i) const noexcept {
   return form_[i] == Form::lower ? w >= -kZero : w <= kZero;
 }
 
-bool DantzigSolver::ends_well(std::uint32_t i) const noexcept {
-  return is_complementary(i);
-}
-
 // Normal k is about to push again: its sliding friction rows face the way they now slip.
 void DantzigSolver::face_slip(std::uint32_t k) noexcept {
   for (std::uint32_t t = 0; t < m_; ++t) {
@@ -234,6 +233,7 @@ LcpStatus DantzigSolver::add(std::uint32_t i, std::uint32_t pivots_max) noexcept
   }
   for (;;) {
     if (pivots_ >= pivots_max) return LcpStatus::work_limit;
+    TACTUS_DCHECK(!is_basic(driver));
     if (driver % 2 == 0) face_slip(driver / 2);
     const Event event = first_event(driver, direction, i);
     if (event.hit == Hit::none) return LcpStatus::ray;
@@ -248,7 +248,7 @@ LcpStatus DantzigSolver::add(std::uint32_t i, std::uint32_t pivots_max) noexcept
       exchange(event.row, c);
     }
     if (leaving == dual(i)) return LcpStatus::solved;
-    if (leaving == primary(i)) return ends_well(i) ? LcpStatus::solved : LcpStatus::ray;
+    if (leaving == primary(i)) return is_complementary(i) ? LcpStatus::solved : LcpStatus::ray;
     driver = leaving ^ 1U;
     if (is_basic(driver)) return LcpStatus::ray;
     direction = driver % 2 == 1 && form_[driver / 2] == Form::upper ? -1 : 1;
@@ -370,7 +370,7 @@ LcpResult DantzigSolver::solve(const LcpProblem& problem, double* z, const LcpOp
   pivots_ = 0;
   load();
   if (options.warm) {
-    reduction_.restrict(problem, z, z_reduced_.data());
+    reduction_.restrict(z, z_reduced_.data());
     start_from(z_reduced_.data());
   }
   result.status = add_all(options);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/check.h"
 #include "core/math/lcp_basis.h"
 #include "core/math/lcp_dictionary.h"
 #include "core/math/lcp_reduction.h"
@@ -41,7 +42,7 @@ class DantzigSolver {
   LcpStatus add_all(const LcpOptions& options) noexcept;
   LcpStatus add(std::uint32_t i, std::uint32_t pivots_max) noexcept;
   [[nodiscard]] bool is_complementary(std::uint32_t i) const noexcept;
-  [[nodiscard]] bool ends_well(std::uint32_t i) const noexcept;
+
   void face_slip(std::uint32_t k) noexcept;
 
   [[nodiscard]] Event first_event(std::uint32_t driver, double direction, std::uint32_t added) const noexcept;
@@ -60,8 +61,12 @@ class DantzigSolver {
   static std::uint32_t primary(std::uint32_t i) noexcept { return 2 * i; }
   static std::uint32_t dual(std::uint32_t i) noexcept { return 2 * i + 1; }
   [[nodiscard]] bool is_basic(std::uint32_t variable) const noexcept { return place_[variable] >= 0; }
-  [[nodiscard]] std::uint32_t row_of(std::uint32_t variable) const noexcept { return std::uint32_t(place_[variable]); }
+  [[nodiscard]] std::uint32_t row_of(std::uint32_t variable) const noexcept {
+    TACTUS_DCHECK(is_basic(variable));
+    return std::uint32_t(place_[variable]);
+  }
   [[nodiscard]] std::uint32_t column_of(std::uint32_t variable) const noexcept {
+    TACTUS_DCHECK(!is_basic(variable));
     return std::uint32_t(-1 - place_[variable]);
   }
   [[nodiscard]] double value_of(std::uint32_t variable) const noexcept {

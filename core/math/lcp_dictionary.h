@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/check.h"
+
 namespace tactus {
 
 class LcpDictionary {
@@ -14,6 +16,7 @@ class LcpDictionary {
 
   // columns does not count the constant column 0.
   void resize(std::uint32_t rows, std::uint32_t columns) noexcept {
+    TACTUS_ASSERT(columns < line_.size() && std::size_t{rows} * (columns + 1) <= t_.size());
     rows_ = rows;
     stride_ = columns + 1;
   }
@@ -25,6 +28,7 @@ class LcpDictionary {
 
   // Nonbasic variable c becomes the line (whose entry c belongs to the variable that takes its column). 2 rows width.
   void substitute(std::uint32_t c) noexcept {
+    TACTUS_DCHECK(c > 0 && c < stride_);
     const double* const from = line_.data();
     for (std::uint32_t i = 0; i < rows_; ++i) {
       double* const to = row(i);
@@ -37,6 +41,7 @@ class LcpDictionary {
   // The variable of row r and that of column c change places. T[r][c] is not zero.
   void pivot(std::uint32_t r, std::uint32_t c) noexcept {
     double* const leaving = row(r);
+    TACTUS_DCHECK(r < rows_ && leaving[c] != 0);
     const double per_pivot = 1 / leaving[c];
     for (std::uint32_t j = 0; j < stride_; ++j) line_[j] = -leaving[j] * per_pivot;
     line_[c] = per_pivot;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+
 namespace tactus {
 namespace {
 
@@ -14,7 +16,10 @@ constexpr std::uint32_t kTotalMax = 64;  // with the free rows
 struct Choices {
   std::array<LcpState, 4> of{};
   std::uint32_t count = 0;
-  void add(LcpState state) { of[count++] = state; }
+  void add(LcpState state) {
+    TACTUS_DCHECK(count < of.size());
+    of[count++] = state;
+  }
 };
 
 Choices choices_of(const LcpProblem& problem, std::uint32_t i, bool both) {
@@ -42,6 +47,7 @@ LcpResult enumerate_lcp(const LcpProblem& problem, BasisSolver& basis, double* z
   std::array<double, kTotalMax> trial{};
   std::array<Choices, kTotalMax> choices{};
   std::array<std::uint32_t, kTotalMax> at{};
+  TACTUS_DCHECK(lcp_well_formed(problem));
   result.status = LcpStatus::no_solution;
   result.residual = std::numeric_limits<double>::infinity();
   for (const bool both : {false, true}) {

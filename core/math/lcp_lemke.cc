@@ -28,10 +28,11 @@ LemkeSolver::LemkeSolver(std::uint32_t n_max, std::uint32_t rows_max)
       nonbasic_(rows_max_ + 2),
       start_(rows_max_),
       place_(2 * std::size_t{rows_max_} + 1),
-      tied_(rows_max_),
+
       states_(n_max) {}
 
 void LemkeSolver::add(std::uint32_t source, Kind kind) noexcept {
+  TACTUS_DCHECK(m_ < rows_max_);
   source_[m_] = source;
   kind_[m_++] = kind;
 }
@@ -107,6 +108,7 @@ void LemkeSolver::load(const LcpProblem& reduced) noexcept {
 }
 
 void LemkeSolver::swap(std::uint32_t r, std::uint32_t c) noexcept {
+  TACTUS_DCHECK(r < m_ && c > 0 && c <= m_ + 1);
   table_.pivot(r, c);
   std::swap(basic_[r], nonbasic_[c]);
   place_[basic_[r]] = static_cast<std::int32_t>(r);
@@ -169,6 +171,7 @@ std::int32_t LemkeSolver::first_row() const noexcept {
 
 // Rows a and b of [B^-1 (q, I)], each over its entry in column c; the q have tied.
 bool LemkeSolver::lexicographically_less(std::uint32_t a, std::uint32_t b, std::uint32_t c) const noexcept {
+  TACTUS_DCHECK(a != b && !(table_.row(a)[c] >= 0) && !(table_.row(b)[c] >= 0));
   const double per_a = -1 / table_.row(a)[c], per_b = -1 / table_.row(b)[c];
   for (std::uint32_t j = 0; j < m_; ++j) {
     const std::int32_t place = place_[start_[j]];
@@ -208,12 +211,12 @@ std::int32_t LemkeSolver::leaving_row(std::uint32_t c) noexcept {
   return best;
 }
 
-LcpStatus LemkeSolver::walk(const LcpProblem& problem, const LcpOptions& options) noexcept {
+LcpStatus LemkeSolver::walk(const LcpOptions& options) noexcept {
   const std::int32_t first = first_row();
   if (first < 0) return LcpStatus::solved;
   const std::uint32_t z_0 = 2 * m_, pivots_max = options.pivots_max > 0 ? options.pivots_max : 20 * m_ + 100;
   const std::uint64_t flops_per_pivot = 2 * std::uint64_t{m_} * (m_ + 2);
-  (void)problem;
+
   std::uint32_t driving = basic_[first] < m_ ? basic_[first] + m_ : basic_[first] - m_;
   swap(std::uint32_t(first), m_ + 1);
   for (;;) {
@@ -269,16 +272,17 @@ LcpResult LemkeSolver::solve(const LcpProblem& problem, double* z, const LcpOpti
   for (std::uint32_t e = 0; e < m_; ++e) {
     cover_[e] = options.cover != nullptr ? options.cover[problem.n_free + source_[e]] : 1;
   }
+  TACTUS_DCHECK(std::all_of(cover_.begin(), cover_.begin() + m_, [](double d) { return d > 0; }));
   pivots_ = 0;
   load(reduced);
   if (options.warm) {
-    reduction_.restrict(problem, z, z_reduced_.data());
+    reduction_.restrict(z, z_reduced_.data());
     start_from(reduced, z_reduced_.data());
   }
-  result.status = walk(problem, options);
+  result.status = walk(options);
   if (options.warm && result.status == LcpStatus::ray) {
     load(reduced);
-    result.status = walk(problem, options);
+    result.status = walk(options);
   }
   result.pivots = pivots_;
   result.flops += 2 * std::uint64_t{pivots_} * m_ * (m_ + 2);

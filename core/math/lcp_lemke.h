@@ -32,7 +32,7 @@ class LemkeSolver {
   void load(const LcpProblem& reduced) noexcept;
   void start_from(const LcpProblem& reduced, const double* guess) noexcept;
   void swap(std::uint32_t r, std::uint32_t c) noexcept;
-  LcpStatus walk(const LcpProblem& problem, const LcpOptions& options) noexcept;
+  LcpStatus walk(const LcpOptions& options) noexcept;
   [[nodiscard]] std::int32_t first_row() const noexcept;
   [[nodiscard]] std::int32_t leaving_row(std::uint32_t c) noexcept;
   [[nodiscard]] bool lexicographically_less(std::uint32_t a, std::uint32_t b, std::uint32_t c) const noexcept;
@@ -48,7 +48,7 @@ class LemkeSolver {
   std::vector<double> offset_, cover_, z_reduced_;
   std::vector<std::uint32_t> basic_, nonbasic_, start_;  // variables: w_i = i, z_i = m + i, z_0 = 2 m
   std::vector<std::int32_t> place_;                      // of a variable: row, or -1 - column
-  std::vector<std::uint32_t> tied_;
+
   std::vector<LcpState> states_;
   std::uint32_t pivots_ = 0;
 };

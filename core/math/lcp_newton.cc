@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 namespace {
@@ -123,6 +124,7 @@ bool NewtonSolver::newton_step() noexcept {
 
 void NewtonSolver::levenberg_step() noexcept {
   const double lambda = 1e-3 * std::min(1.0, std::sqrt(2 * merit_)) + 1e-12;
+  TACTUS_DCHECK(not_below(lambda, 1e-12));  // or J^T J, which is semidefinite, is all there is
   lu_.resize(p_.n, p_.n);
   for (std::uint32_t i = 0; i < p_.n; ++i) std::fill_n(lu_.row(i), p_.n, 0.0);
   for (std::uint32_t k = 0; k < p_.n; ++k) {
@@ -208,7 +210,7 @@ LcpResult NewtonSolver::solve(const LcpProblem& problem, double* z, const LcpOpt
   bool solved = false;
   for (std::uint32_t start = options.warm ? 0 : 1; start < 3 && !solved; ++start) {
     if (start == 0) {
-      reduction_.restrict(problem, z, z_.data());
+      reduction_.restrict(z, z_.data());
     } else {
       std::fill_n(z_.begin(), p_.n, start == 1 ? 0.0 : 1.0);
     }

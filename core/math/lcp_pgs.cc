@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 PgsSolver::PgsSolver(std::uint32_t n_max)
@@ -17,6 +20,7 @@ double PgsSolver::sweep() noexcept {
     for (std::uint32_t j = 0; j < p_.n; ++j) w += row[j] * z_[j];
     const LcpBounds bounds = lcp_bounds(p_, i, z_.data());
     double moved = row[i] > 1e-12 ? z_[i] - w / row[i] : z_[i];
+    TACTUS_DCHECK(not_above(bounds.lo, bounds.hi));
     moved = std::min(std::max(moved, bounds.lo), bounds.hi);
     change = std::max(change, std::abs(moved - z_[i]));
     largest = std::max(largest, std::abs(moved));
@@ -47,7 +51,7 @@ LcpResult PgsSolver::solve(const LcpProblem& problem, double* z, const LcpOption
   }
   p_ = reduction_.problem();
   if (options.warm) {
-    reduction_.restrict(problem, z, z_.data());
+    reduction_.restrict(z, z_.data());
   } else {
     std::fill_n(z_.begin(), p_.n, 0.0);
     reduction_.expand(problem, z_.data(), z);

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 namespace {
 
@@ -13,7 +16,9 @@ constexpr double kRoundingOfZ = 1e-13;  // of the largest
 }  // namespace
 
 LcpBounds lcp_bounds(const LcpProblem& problem, std::uint32_t i, const double* z) noexcept {
+  TACTUS_DCHECK(i >= problem.n_free && i < problem.n);
   if (is_friction_row(problem, i)) {
+    TACTUS_DCHECK(not_below(problem.hi[i], 0) && std::uint32_t(problem.normal[i]) < problem.n);
     const double limit = problem.hi[i] * std::max(z[problem.normal[i]], 0.0);
     return {-limit, limit};
   }
@@ -49,6 +54,27 @@ double lcp_residual(const LcpProblem& problem, const double* z) noexcept {
     worst = std::max({worst, -above, -below, std::min(w_relative, above), std::min(-w_relative, below)});
   }
   return worst;
+}
+
+bool lcp_well_formed(const LcpProblem& problem) noexcept {
+  if (problem.n_free > problem.n) return false;
+  for (std::uint32_t i = problem.n_free; i < problem.n; ++i) {
+    if (is_friction_row(problem, i)) {
+      const auto k = static_cast<std::uint32_t>(problem.normal[i]);
+      if (k < problem.n_free || k >= problem.n || is_friction_row(problem, k) || problem.hi == nullptr) return false;
+    } else if (problem.lo != nullptr && problem.hi != nullptr && problem.lo[i] > problem.hi[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool lcp_within_bounds(const LcpProblem& problem, const double* z) noexcept {
+  for (std::uint32_t i = problem.n_free; i < problem.n; ++i) {
+    const LcpBounds bounds = lcp_bounds(problem, i, z);
+    if (z[i] < bounds.lo || z[i] > bounds.hi) return false;
+  }
+  return true;
 }
 
 bool lcp_finite(const LcpProblem& problem) noexcept {

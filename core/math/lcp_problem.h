@@ -56,6 +56,10 @@ inline constexpr double kLcpTolerance = 1e-9;
 // is not finite. O(n^2).
 double lcp_residual(const LcpProblem& problem, const double* z) noexcept;
 bool lcp_finite(const LcpProblem& problem) noexcept;
+// For checks. Is it a problem at all: bounds in order, normals of friction rows standard rows of it? And is z within
+// its bounds?
+bool lcp_well_formed(const LcpProblem& problem) noexcept;
+bool lcp_within_bounds(const LcpProblem& problem, const double* z) noexcept;
 
 // Bounds of row i for this z (not of a free row).
 struct LcpBounds {

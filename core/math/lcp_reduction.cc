@@ -84,6 +84,7 @@ void LcpReduction::scale(const LcpProblem& problem) noexcept {
     }
     const double size = diagonal > 1e-6 * largest ? std::sqrt(diagonal) : largest;
     scale_[i] = size > 0 ? inverse_power_of_two(size) : 1;
+    TACTUS_DCHECK(scale_[i] >= 0);
   }
   double q_largest = 0;
   for (std::uint32_t i = 0; i < m; ++i) {
@@ -99,6 +100,7 @@ void LcpReduction::scale(const LcpProblem& problem) noexcept {
     const std::uint32_t source = first_ + i;
     const bool friction = source >= problem.n_free && is_friction_row(problem, source);
     normal_[i] = friction ? problem.normal[source] - static_cast<std::int32_t>(first_) : -1;
+    TACTUS_DCHECK(!friction || (normal_[i] >= 0 && normal_[i] < static_cast<std::int32_t>(m)));  // not a free row
     const double per_z = per_size / scale_[i];
     lo_[i] = (problem.lo != nullptr ? problem.lo[source] : 0.0) * per_z;
     hi_[i] = (problem.hi != nullptr ? problem.hi[source] : std::numeric_limits<double>::infinity()) * per_z;
@@ -131,6 +133,7 @@ bool LcpReduction::build(const LcpProblem& problem, bool keep_free, std::uint64_
 }
 
 void LcpReduction::expand(const LcpProblem& problem, const double* z_reduced, double* z) const noexcept {
+  TACTUS_DCHECK(problem.n == first_ + reduced_.n);  // of the problem that was built last
   const std::uint32_t n = problem.n, m = reduced_.n;
   for (std::uint32_t i = 0; i < m; ++i) z[first_ + i] = z_reduced[i] * scale_[i] * size_;
   for (std::uint32_t j = 0; j < first_; ++j) {
@@ -143,7 +146,7 @@ void LcpReduction::expand(const LcpProblem& problem, const double* z_reduced, do
   }
 }
 
-void LcpReduction::restrict(const LcpProblem&, const double* z, double* z_reduced) const noexcept {
+void LcpReduction::restrict(const double* z, double* z_reduced) const noexcept {
   for (std::uint32_t i = 0; i < reduced_.n; ++i) z_reduced[i] = z[first_ + i] / (scale_[i] * size_);
 }
 

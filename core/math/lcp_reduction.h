@@ -21,7 +21,7 @@ class LcpReduction {
   [[nodiscard]] const LcpProblem& problem() const noexcept { return reduced_; }
   // z of the caller's problem (n) from z' of the reduced one (m), and back (a guess).
   void expand(const LcpProblem& problem, const double* z_reduced, double* z) const noexcept;
-  void restrict(const LcpProblem& problem, const double* z, double* z_reduced) const noexcept;
+  void restrict(const double* z, double* z_reduced) const noexcept;
 
  private:
   bool eliminate(const LcpProblem& problem) noexcept;

@@ -6,9 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
 #include "core/math/spatial.h"
 
 namespace tactus {
+
+// Of its size: iterates come as near to K's border as rounding lets them.
+inline constexpr double kWithinCheck = 1e-4;
 
 // x_0^2 - |(x_1, x_2)|^2; > 0 within K.
 inline double cone_det(const Vec3& x) noexcept {
@@ -21,11 +26,13 @@ inline Vec3 cone_product(const Vec3& x, const Vec3& y) noexcept {
 }
 // y of x o y = r; x within K.
 inline Vec3 cone_quotient(const Vec3& r, const Vec3& x) noexcept {
+  TACTUS_DCHECK(in_cone(x, 1, kWithinCheck));
   const double y = (x[0] * r[0] - x[1] * r[1] - x[2] * r[2]) / cone_det(x);
   return {y, (r[1] - y * x[1]) / x[0], (r[2] - y * x[2]) / x[0]};
 }
 // Largest t for which x + t d is in K, infinity if all are; x within K.
 inline double longest_in_cone(const Vec3& x, const Vec3& d) noexcept {
+  TACTUS_DCHECK(in_cone(x, 1, kWithinCheck));
   double longest = std::numeric_limits<double>::infinity();
   const auto take = [&](double t) {
     if (t > 0) longest = std::min(longest, t);
@@ -48,11 +55,13 @@ class ConeScaling {
  public:
   ConeScaling() = default;
   ConeScaling(const Vec3& x, const Vec3& z) noexcept {
+    TACTUS_DCHECK(in_cone(x, 1, kWithinCheck) && in_cone(z, 1, kWithinCheck));
     const double det_x = cone_det(x), det_z = cone_det(z);
     const Vec3 a = x / std::sqrt(det_x), b = z / std::sqrt(det_z);
     const double gamma = std::sqrt(0.5 * (1 + a.dot(b)));
     w_ = Vec3(a[0] + b[0], a[1] - b[1], a[2] - b[2]) / (2 * gamma);
     size_ = std::sqrt(std::sqrt(det_x / det_z));
+    TACTUS_DCHECK(not_above(std::abs(cone_det(w_) - 1), 1e-6 * w_[0] * w_[0]));  // what w_0^2 - w_t^2 cancels
   }
   [[nodiscard]] Vec3 apply(const Vec3& y) const noexcept {
     const double d = w_[1] * y[1] + w_[2] * y[2], f = y[0] + d / (1 + w_[0]);

@@ -1,6 +1,7 @@
 // Logarithm and powers of 1 + t for 0 <= t <= 1, from tables about 64ths: no logarithm and no exponential on the tick.
 #pragma once
 
+#include "core/check.h"
 #include "core/math/power.h"
 
 namespace tactus {
@@ -34,6 +35,7 @@ struct OnePlus {
 
   explicit OnePlus(double t) noexcept : part(static_cast<int>(t * one_plus_detail::kParts + 0.5)) {
     constexpr double kWidth = 1.0 / one_plus_detail::kParts;
+    TACTUS_DCHECK(part >= 0 && part <= one_plus_detail::kParts);  // tables are read at it
     r = (t - part * kWidth) * one_plus_detail::kTable.parts[part].inverse;
   }
 };
@@ -51,6 +53,7 @@ inline double logarithm(const OnePlus& x) noexcept {
 class OnePlusPower {
  public:
   explicit OnePlusPower(double e) noexcept {
+    TACTUS_DCHECK(e >= 0 && e <= 1);
     double c = 1;
     for (int i = 0; i < kTerms; ++i) series_[i] = c *= (e - i) / (i + 1);
     for (int i = 0; i <= one_plus_detail::kParts; ++i)

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/check.h"
+
 namespace tactus {
 
 namespace power_detail {
@@ -52,6 +54,7 @@ inline constexpr Tables kTables = make_tables();
 // ln x for x >= 1e-300. Relative error below 2^-51. Without a division: x times a table's 1/c, then the series of ln(1
 // + r), |r| < 0.0082.
 [[gnu::always_inline]] inline double logarithm(double x) noexcept {
+  TACTUS_DCHECK(!(x < 1e-300));
   const auto bits = std::bit_cast<std::uint64_t>(x), from = bits - power_detail::kLogBegin;
   const auto exponent = static_cast<double>(static_cast<std::int64_t>(from) >> 52);
   const power_detail::LogEntry& entry = power_detail::kTables.logs[(from >> 46) & (power_detail::kLogSteps - 1)];
@@ -67,6 +70,7 @@ inline constexpr Tables kTables = make_tables();
 // e^a for a <= 690; below -690 it is 0. Relative error below 2^-51. 2^(k/32) and the series of what is left, |r| <
 // 0.011, the next term below 1e-17.
 [[gnu::always_inline]] inline double exponential(double a) noexcept {
+  TACTUS_DCHECK(!(a > 690));
   if (a < -690) return 0;
   constexpr double kRound = 0x1.8p52;  // adding it leaves no bits below one
   const double k = (a * (0x1.71547652b82fep+0 * power_detail::kExpSteps) + kRound) - kRound;
@@ -82,6 +86,7 @@ inline constexpr Tables kTables = make_tables();
 
 // x^y for 0 <= x <= 1 and y >= 0; 0^0 = 1. Relative error below (4 + 2 |y ln x|) 2^-52; below 1e-300 it is 0.
 inline double power(double x, double y) noexcept {
+  TACTUS_DCHECK(!(x < 0 || x > 1 || y < 0));
   if (y == 0 || x == 1) return 1;
   if (x < 1e-300) return 0;
   return exponential(y * logarithm(x));

@@ -13,6 +13,7 @@ namespace {
 // Calls action with a panel's width as a constant.
 template <typename Action>
 auto with_width(std::uint32_t width, const Action& action) noexcept {
+  TACTUS_DCHECK(width >= 1 && width <= Skyline::kPanel);
   static_assert(Skyline::kPanel == 6);
   switch (width) {
     case 1:
@@ -71,7 +72,9 @@ bool Skyline::shape(std::uint32_t n, const std::uint32_t* first, const std::uint
 }
 
 double& Skyline::at(std::uint32_t i, std::uint32_t j) noexcept {
+  TACTUS_DCHECK(panel_count_ > 0 && i < row_count() && j < row_count());
   const Panel &p = panels_[panel_of_[i]], &q = panels_[panel_of_[j]];
+  TACTUS_DCHECK(q.row <= p.row ? in_envelope(p, j) : in_envelope(q, i));
   if (q.row <= p.row) return entry(lower_, p, j)[i - p.row];
   return entry(upper_, q, i)[j - q.row];
 }
@@ -81,6 +84,7 @@ void Skyline::clear() noexcept {
 }
 
 void Skyline::clear_panel(std::uint32_t row) noexcept {
+  TACTUS_DCHECK(begins_panel(row));
   const Panel& p = panels_[panel_of_[row]];
   const std::size_t n = std::size_t{p.row + p.width - p.first} * p.width;
   std::fill_n(lower_.begin() + static_cast<std::ptrdiff_t>(p.start), n, 0.0);
@@ -180,6 +184,7 @@ bool Skyline::factor_panel(const Panel& p) noexcept {
 
 bool Skyline::factor(std::uint32_t row) noexcept {
   if (panel_count_ == 0) return true;
+  TACTUS_DCHECK(begins_panel(row));
   for (std::uint32_t k = panel_of_[row]; k < panel_count_; ++k) {
     const Panel& p = panels_[k];
     const bool done = with_width(p.width, [&]<std::uint32_t kWidth>() { return factor_panel<kWidth>(p); });

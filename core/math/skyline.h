@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/check.h"
+
 namespace tactus {
 
 // Order of calls: shape, entries, factor, solve. Sums are taken in a fixed order. Cost of a factor:
@@ -28,9 +30,11 @@ class Skyline {
   // Entries (i, column) of a panel's rows from the lower triangle or the square, the next column behind them; entries
   // (column, i) from the upper triangle. row: the panel's first.
   [[nodiscard]] double* lower(std::uint32_t row, std::uint32_t column) noexcept {
+    TACTUS_DCHECK(begins_panel(row) && in_envelope(panels_[panel_of_[row]], column));
     return entry(lower_, panels_[panel_of_[row]], column);
   }
   [[nodiscard]] double* upper(std::uint32_t row, std::uint32_t column) noexcept {
+    TACTUS_DCHECK(begins_panel(row) && in_envelope(panels_[panel_of_[row]], column));
     return entry(upper_, panels_[panel_of_[row]], column);
   }
   void clear() noexcept;
@@ -49,6 +53,15 @@ class Skyline {
   };
   static std::size_t place(const Panel& p, std::uint32_t column) noexcept {
     return p.start + std::size_t{column - p.first} * p.width;
+  }
+  [[nodiscard]] static bool in_envelope(const Panel& p, std::uint32_t column) noexcept {
+    return column >= p.first && column < p.row + p.width;
+  }
+  [[nodiscard]] std::uint32_t row_count() const noexcept {
+    return panel_count_ > 0 ? panels_[panel_count_ - 1].row + panels_[panel_count_ - 1].width : 0;
+  }
+  [[nodiscard]] bool begins_panel(std::uint32_t row) const noexcept {
+    return row < row_count() && panels_[panel_of_[row]].row == row;
   }
   static double* entry(std::vector<double>& numbers, const Panel& p, std::uint32_t column) noexcept {
     return numbers.data() + place(p, column);

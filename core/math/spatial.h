@@ -5,6 +5,9 @@
 #include <Eigen/Geometry>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 using Vec3 = Eigen::Vector3d;
@@ -15,9 +18,18 @@ struct Pose {
   Quat q = Quat::Identity();  // rotation, unit
   Vec3 p = Vec3::Zero();      // [m]
 
-  Vec3 operator*(const Vec3& p_BC) const noexcept { return p + q * p_BC; }
-  Pose operator*(const Pose& X_BC) const noexcept { return {q * X_BC.q, p + q * X_BC.p}; }
-  [[nodiscard]] Pose inverse() const noexcept { return {q.conjugate(), -(q.conjugate() * p)}; }
+  Vec3 operator*(const Vec3& p_BC) const noexcept {
+    TACTUS_DCHECK(is_unit(q));
+    return p + q * p_BC;
+  }
+  Pose operator*(const Pose& X_BC) const noexcept {
+    TACTUS_DCHECK(is_unit(q) && is_unit(X_BC.q));
+    return {q * X_BC.q, p + q * X_BC.p};
+  }
+  [[nodiscard]] Pose inverse() const noexcept {
+    TACTUS_DCHECK(is_unit(q));
+    return {q.conjugate(), -(q.conjugate() * p)};
+  }
 };
 
 // Pose with the rotation as a matrix: what the inner loops use.
@@ -41,6 +53,7 @@ struct SpatialVelocity {  // V_WBq: of the point of B at q, in W
 
 // Cuts the length of x to limit; true when it was longer.
 inline bool cut_length(Vec3& x, double limit) noexcept {
+  TACTUS_DCHECK(not_below(limit, 0));
   const double length = x.norm();
   if (!(length > limit)) return false;
   x *= limit / length;
@@ -50,6 +63,7 @@ inline bool cut_length(Vec3& x, double limit) noexcept {
 // Two unit vectors that complete the unit vector n to a right-handed basis (t1, t2, n). Deterministic, no branch on
 // noise but at n.z = 0 (Duff et al. 2017).
 inline void tangent_basis(const Vec3& n, Vec3& t1, Vec3& t2) noexcept {
+  TACTUS_DCHECK(is_unit(n));
   const double sign = std::copysign(1.0, n.z());
   const double a = -1.0 / (sign + n.z());
   const double b = n.x() * n.y() * a;
@@ -71,6 +85,7 @@ inline Quat rotate_by(const Vec3& phi, const Quat& q) noexcept {
     s = 0.5 * std::sin(a) / a;
   }
   Quat r = Quat(c, s * phi.x(), s * phi.y(), s * phi.z()) * q;
+  TACTUS_DCHECK(not_below(r.squaredNorm(), 0.5));  // of a turn and of a pose: both unit
   r.coeffs() *= 1.0 / std::sqrt(r.squaredNorm());
   return r;
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -31,6 +34,7 @@ struct Simplex {
 
 // Point of the simplex nearest to the origin; the simplex becomes the feature that holds it.
 Vec3 nearest_on_segment(Simplex& s) noexcept {
+  TACTUS_DCHECK(s.count == 2);
   const Vec3 a = s.p[0].p, d = s.p[1].p - a;
   const double t = -a.dot(d), dd = d.squaredNorm();
   if (t <= 0 || dd == 0) {
@@ -45,6 +49,7 @@ Vec3 nearest_on_segment(Simplex& s) noexcept {
 }
 
 Vec3 nearest_on_triangle(Simplex& s) noexcept {
+  TACTUS_DCHECK(s.count == 3);
   const Vec3 a = s.p[0].p, b = s.p[1].p, c = s.p[2].p;
   const Vec3 ab = b - a, ac = c - a, n = ab.cross(ac);
   const double nn = n.squaredNorm();
@@ -73,6 +78,7 @@ Vec3 nearest_on_triangle(Simplex& s) noexcept {
 
 // Zero when the origin is inside.
 Vec3 nearest_on_tetrahedron(Simplex& s) noexcept {
+  TACTUS_DCHECK(s.count == 4);
   constexpr int kFaces[4][4] = {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}};
   Simplex best;
   Vec3 v = Vec3::Zero();
@@ -142,6 +148,7 @@ double length_and_direction(const Vec3& v, Vec3& nhat) noexcept {
 }
 
 Corner corner_of(const Core& a, const Core& b, std::int32_t i, std::int32_t k) noexcept {
+  TACTUS_DCHECK(i >= 0 && i < a.vertex_count && k >= 0 && k < b.vertex_count);
   return {a.R * a.vertices[i] + a.p - (b.R * b.vertices[k] + b.p), i, k};
 }
 
@@ -173,11 +180,13 @@ double closest_cores(const Core& a, const Core& b, double far, CoreFeatures& fea
   const double distance = length_and_direction(v, nhat_BA);
   features.count = polyhedra && distance > 0 && s.count <= 3 ? s.count : 0;
   for (int k = 0; k < features.count; ++k) features.a[k] = s.p[k].a, features.b[k] = s.p[k].b;
+  TACTUS_DCHECK(is_unit_or_zero(nhat_BA) && not_below(distance, 0));
   return distance;
 }
 
 double closest_convex(const ConvexSupport& a, const ConvexSupport& b, const Vec3& start, double enough,
                       Vec3& nhat_BA) noexcept {
+  TACTUS_DCHECK(enough > 0 && a.function != nullptr && b.function != nullptr);
   const auto difference = [&](const Vec3& d) { return Corner{a.function(a.solid, d) - b.function(b.solid, -d), 0, 0}; };
   Simplex s;
   Vec3 v = start;
@@ -186,6 +195,7 @@ double closest_convex(const ConvexSupport& a, const ConvexSupport& b, const Vec3
 }
 
 bool farther_than(const ConvexSupport& a, const ConvexSupport& b, const Vec3& start, double least) noexcept {
+  TACTUS_DCHECK(a.function != nullptr && b.function != nullptr);
   const auto difference = [&](const Vec3& d) { return Corner{a.function(a.solid, d) - b.function(b.solid, -d), 0, 0}; };
   Simplex s;
   Vec3 v = start, n;

@@ -3,12 +3,14 @@
 // two edges. O(1).
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_axis.h"
 #include "core/collide/convex/narrow_clip.h"
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_feature.h"
 #include "core/collide/convex/narrow_witness.h"
 #include "core/collide/narrow_table.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -116,6 +118,7 @@ bool test_edges(const BoxPair& pair, int last, BestAxis& best) noexcept {
 // Points of the face contact: `ref` is the reference box. n_R: from the reference face outwards, in the frame R of ref.
 void face_points(const Vec3& ref, const Vec3& inc, const Mat3& R_RI, const Vec3& p_RI, int axis, double side,
                  const Frame& X_WR, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(axis >= 0 && axis < 3 && (side == 1 || side == -1));
   const int u = (axis + 1) % 3, v = (axis + 2) % 3;
   // Incident face: the one that looks most against the reference face.
   const Vec3 facing = side * R_RI.row(axis).transpose();

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_feature.h"
 #include "core/collide/convex/narrow_witness.h"
 #include "core/collide/narrow_table.h"
+#include "core/math/checks.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {
@@ -138,6 +140,7 @@ struct CapsulePair {
 
 // The side line of the capsule that faces the solid along -n.
 void capsule_line(const Core& segment, double radius, const Vec3& n, Feature& out) noexcept {
+  TACTUS_DCHECK(segment.vertex_count == 2 && is_unit(n) && radius > 0);
   out.count = 2;
   out.radius = out.rise = radius;
   for (int i = 0; i < 2; ++i) out.p[i] = segment.R * segment.vertices[i] + segment.p - radius * n;
@@ -147,6 +150,7 @@ void capsule_line(const Core& segment, double radius, const Vec3& n, Feature& ou
 // segment's point that would touch last.
 void add_points(const CapsulePair& pair, const Core& segment, const Core& solid, const Vec3& n, double depth,
                 const Vec3& p_core, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(is_unit(n));
   const double r = pair.capsule.radius;
   PointGatherer points(n, depth, std::min(smallest_size(pair.capsule), smallest_size(pair.solid)));
   const Vec3 axis = segment.R.col(2);
@@ -188,9 +192,16 @@ Nearest nearest_to_solid(const Shape& solid, const Vec3& c, const Vec3& u, std::
       return nearest_on_segment(
           c, u, [&](const Vec3& p) noexcept { return away_from_cylinder(solid.radius, solid.half_length, p); },
           nullptr);
-    default:
-      return nearest_to_hull(*solid.hull, c, u);
+    case ShapeKind::convex:
+    case ShapeKind::sphere:
+    case ShapeKind::capsule:
+    case ShapeKind::half_space:
+    case ShapeKind::mesh:
+    case ShapeKind::smooth:
+      break;
   }
+  TACTUS_DCHECK(solid.kind == ShapeKind::convex);
+  return nearest_to_hull(*solid.hull, c, u);
 }
 
 // What one call of collide_capsule_solid works on; the work frame is the solid's.
@@ -247,6 +258,7 @@ Axis deep_in_cylinder(const Setup& s, const Axis& last, Vec3& p_core) noexcept {
 }
 
 void collide_capsule_solid(const CapsulePair& pair, Witness& witness, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(out.count == 0 && out.points != nullptr);
   const double r = pair.capsule.radius;
   const Setup s(pair);
   const Axis last = s.last(witness);

@@ -2,10 +2,12 @@
 // happens in the frame of the polyhedron, or of the first cylinder.
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_feature.h"
 #include "core/collide/convex/narrow_witness.h"
 #include "core/collide/narrow_table.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -54,6 +56,7 @@ Vec3 from_b(const Core& b, const Axis& axis) noexcept {
 }
 
 Vec3 last_touch_polyhedra(const Core& a, const Core& b, const Axis& axis) noexcept {
+  TACTUS_DCHECK(axis.feature_a < a.edge_count + a.face_count && is_unit(axis.n));
   if (axis.feature_b < 0) return from_b(b, axis);
   if (axis.feature_a < 0) return core_support(a, -axis.n);
   const ConvexHull::Edge& edge = b.edges[axis.feature_b];
@@ -63,6 +66,7 @@ Vec3 last_touch_polyhedra(const Core& a, const Core& b, const Axis& axis) noexce
 }
 
 Vec3 last_touch_cylinder(const Core& a, const Core& b, const Axis& axis) noexcept {
+  TACTUS_DCHECK(!a.is_cylinder() && b.is_cylinder());
   switch (axis.feature_b) {
     case kCap:
       return core_support(a, -axis.n);
@@ -76,6 +80,7 @@ Vec3 last_touch_cylinder(const Core& a, const Core& b, const Axis& axis) noexcep
 }
 
 Vec3 last_touch_cylinders(const Core& a, const Core& b, const Axis& axis) noexcept {
+  TACTUS_DCHECK(a.is_cylinder() && b.is_cylinder());
   if (axis.feature_b == kCap || axis.feature_a == kRim) return core_support(a, -axis.n);
   if (axis.feature_a == kCap || axis.feature_b == kRim) return from_b(b, axis);
   double s = 0, t = 0;  // side on side

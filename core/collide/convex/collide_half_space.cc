@@ -1,8 +1,10 @@
 // Every solid against a half-space: the normal is the plane's, the points are the solid's features below the plane.
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_rim.h"
 #include "core/collide/narrow_table.h"
+#include "core/math/checks.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {
@@ -14,10 +16,12 @@ constexpr double kVertical = 1e-9;
 
 // The witness needs no more than the normal: the pair function is closed form.
 void remember(const Frame& X_WA, const Vec3& nhat_BA_W, Witness& witness) noexcept {
+  TACTUS_DCHECK(is_unit(nhat_BA_W));
   witness.axis_A.noalias() = X_WA.R.transpose() * nhat_BA_W;
 }
 
 inline void add_below(const Vec3& p_W, double depth, const Vec3& nhat_W, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(is_unit(nhat_W));
   if (depth > 0) out.add(p_W + (0.5 * depth) * nhat_W, depth);
 }
 
@@ -93,6 +97,7 @@ constexpr std::size_t kMarkWords = 16;  // hulls of up to 1024 vertices
 
 // Vertices of faces that look down.
 void mark_bottom(const ConvexHull& hull, const Vec3& n_S, std::uint64_t (&marks)[kMarkWords]) noexcept {
+  TACTUS_DCHECK(hull.vertices.size() <= 64 * kMarkWords);
   for (const ConvexHull::Face& face : hull.faces) {
     if (face.nhat.dot(n_S) >= -kVertical) continue;
     for (std::uint32_t i = 0; i < face.count; ++i) {

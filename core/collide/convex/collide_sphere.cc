@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/narrow_table.h"
+#include "core/math/checks.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {
@@ -15,6 +17,7 @@ namespace {
 // signed distance of the centre from the other's surface.
 void add_sphere_point(double radius, const Frame& X_WA, const Vec3& nhat_BA_W, double distance, Witness& witness,
                       ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(radius > 0 && is_unit(nhat_BA_W));
   witness.axis_A.noalias() = X_WA.R.transpose() * nhat_BA_W;
   const double depth = radius - distance;
   if (depth <= 0) return;
@@ -25,6 +28,7 @@ void add_sphere_point(double radius, const Frame& X_WA, const Vec3& nhat_BA_W, d
 
 // The unit vector along v, or the fallback when v is too short to have a direction.
 double unit_or(const Vec3& v, const Vec3& fallback, Vec3& nhat) noexcept {
+  TACTUS_DCHECK(is_unit(fallback));
   const double length = std::sqrt(v.squaredNorm());
   nhat = length > 1e-150 ? Vec3(v * (1.0 / length)) : fallback;
   return length;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "core/check.h"
+#include "core/math/checks.h"
 #include "core/math/spatial.h"
 
 namespace tactus {
@@ -17,6 +19,7 @@ struct Wedge {
   Vec3 t_left, t_right;
 };
 inline Wedge make_wedge(const Vec3& along, const Vec3& n_left, const Vec3& n_right) noexcept {
+  TACTUS_DCHECK(is_unit(n_left) && is_unit(n_right));
   const Vec3 unit = along.normalized();
   return {along, n_left, n_right, n_left.cross(unit), unit.cross(n_right)};
 }

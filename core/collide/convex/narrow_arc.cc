@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -88,6 +91,7 @@ struct Hunt {
 
 int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, double limit,
                Vec3 (&minima)[kArcMinima]) noexcept {
+  TACTUS_DCHECK(is_unit(arc.u) && is_unit(arc.v) && arc.r > 0 && (n1 == nullptr) == (n2 == nullptr));
   Hunt hunt{arc, limit, minima, 0};
   if (n1 == nullptr) {
     hunt.piece(1, 0, 0, 1, 1);
@@ -114,6 +118,7 @@ int arc_minima(const ArcProblem& arc, const Vec3* n1, const Vec3* n2, double lim
 }
 
 bool arc_minimum_near(const ArcProblem& arc, const Vec3& start, Vec3& n) noexcept {
+  TACTUS_DCHECK(is_unit(arc.u) && is_unit(arc.v) && not_below(arc.delta, -kRoundingCheck));
   constexpr int kSteps = 8;
   constexpr double kFar = 0.1;  // [rad]: a pair that turned this much in a tick is searched anew
   double c = start.dot(arc.u), s = start.dot(arc.v);

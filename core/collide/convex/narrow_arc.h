@@ -2,6 +2,8 @@
 // cylinder.
 #pragma once
 
+#include "core/check.h"
+#include "core/math/checks.h"
 #include "core/math/spatial.h"
 
 namespace tactus {
@@ -18,6 +20,7 @@ struct ArcProblem {
 // False when e is parallel to the axis: there are no rims to meet. e and axis are unit vectors, d runs from the edge to
 // the centre.
 inline bool make_arc(const Vec3& e, const Vec3& axis, const Vec3& d, double r, double h, ArcProblem& arc) noexcept {
+  TACTUS_DCHECK(is_unit(e) && is_unit(axis));
   const Vec3 cross = e.cross(axis);
   const double length2 = cross.squaredNorm();
   if (length2 < 1e-12) return false;

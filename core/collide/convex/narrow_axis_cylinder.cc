@@ -3,10 +3,12 @@
 // edge on the side's line, an edge on a rim. Each candidate gives a valid upper bound, so the least is exact.
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_arc.h"
 #include "core/collide/convex/narrow_axis.h"
 #include "core/collide/convex/narrow_core.h"
 #include "core/collide/convex/narrow_proof.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -28,6 +30,7 @@ double cylinder_height(const OneCylinderSearch& s, const Vec3& n) noexcept {
 }
 
 bool offer(OneCylinderSearch& s, const Vec3& n, double overlap, double margin, int feature_a, int feature_b) noexcept {
+  TACTUS_DCHECK(is_unit(n) && margin >= 0 && margin < 1);
   const Axis candidate{n, overlap, feature_a, feature_b};
   const bool same = is_same_feature(candidate, s.last, s.best);
   const double score = overlap * (1 + margin - (same ? kHysteresis : 0.0));
@@ -79,6 +82,7 @@ bool on_arc(const Vec3& n, const Vec3& n1, const Vec3& n2) noexcept {
 
 // One edge of a on the side's line and on both rims.
 bool try_edge(OneCylinderSearch& s, int index) noexcept {
+  TACTUS_DCHECK(index >= 0 && index < s.a.edge_count);
   const ConvexHull::Edge& edge = s.a.edges[index];
   const bool full = s.a.face_count == 0;
   const Vec3& v = s.a.vertices[edge.vertex_a];
@@ -108,6 +112,7 @@ bool try_edge(OneCylinderSearch& s, int index) noexcept {
 }  // namespace
 
 Axis least_overlap_cylinder(const Core& a, const Core& b, const Axis& last) noexcept {
+  TACTUS_DCHECK(!a.is_cylinder() && b.is_cylinder());
   Axis same;
   same.proved = same_axis_cylinder(a, b, last, same);
   if (same.proved) return same;

@@ -2,11 +2,13 @@
 // (one-dimensional), rim on rim (two-dimensional, Newton's method on the sphere of directions).
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_arc.h"
 #include "core/collide/convex/narrow_axis.h"
 #include "core/collide/convex/narrow_core.h"
 #include "core/collide/convex/narrow_proof.h"
 #include "core/collide/convex/narrow_rims.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -51,6 +53,7 @@ bool hopeless(const TwoCylinderSearch& s, const Vec3& n, double cosine, double s
 }
 
 bool offer(TwoCylinderSearch& s, const Vec3& n, double margin, int feature_a, int feature_b) noexcept {
+  TACTUS_DCHECK(is_unit(n) && margin >= 0 && margin < 1);
   const double overlap = overlap_along(s, n);
   const Axis candidate{n, overlap, feature_a, feature_b};
   const bool same = is_same_feature(candidate, s.last, s.best);
@@ -140,6 +143,7 @@ bool try_rims(TwoCylinderSearch& s) noexcept {
 }  // namespace
 
 Axis least_overlap_cylinders(const Core& a, const Core& b, const Axis& last) noexcept {
+  TACTUS_DCHECK(a.is_cylinder() && b.is_cylinder());
   Axis same;
   same.proved = same_axis_cylinders(a, b, last, same);
   if (same.proved) return same;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_axis.h"
 #include "core/collide/convex/narrow_witness.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -35,6 +37,7 @@ bool hopeless(const PolyhedraSearch& s, const Vec3& n) noexcept {
 }
 
 void take(PolyhedraSearch& s, const Vec3& n, double overlap, double score, int feature_a, int feature_b) noexcept {
+  TACTUS_DCHECK(is_unit(n));
   s.best = {n, overlap, feature_a, feature_b, false};
   s.score = score;
   s.bound = std::min(s.bound, score);
@@ -42,6 +45,7 @@ void take(PolyhedraSearch& s, const Vec3& n, double overlap, double score, int f
 
 // Tries face f of a. False when it separates.
 bool try_face_a(PolyhedraSearch& s, int f, double bias) noexcept {
+  TACTUS_DCHECK(f >= 0 && f < s.a.face_count);
   const ConvexHull::Face& face = s.a.faces[f];
   const Vec3 n = -face.nhat;
   if (hopeless(s, n)) return true;
@@ -52,6 +56,7 @@ bool try_face_a(PolyhedraSearch& s, int f, double bias) noexcept {
 }
 
 bool try_face_b(PolyhedraSearch& s, int f, double bias) noexcept {
+  TACTUS_DCHECK(f >= 0 && f < s.b.face_count);
   const ConvexHull::Face& face = s.b.faces[f];
   const Vec3 n = s.b.R * face.nhat;
   if (hopeless(s, n)) return true;
@@ -78,6 +83,7 @@ struct EdgeArc {
 };
 
 EdgeArc arc_of(const Core& core, int index, bool is_a) noexcept {
+  TACTUS_DCHECK(index >= 0 && index < core.edge_count);
   const ConvexHull::Edge& edge = core.edges[index];
   EdgeArc arc;
   arc.index = index;
@@ -102,6 +108,7 @@ EdgeArc arc_of(const Core& core, int index, bool is_a) noexcept {
 // Indices of the edges that may still win. Along an arc of directions (shorter than half a turn) w . n is least at an
 // end when it is positive at both, so an edge is dropped when one point of the pool speaks against both its faces.
 int surviving_edges(const PolyhedraSearch& s, const Core& core, bool is_a, std::uint16_t (&list)[kMaxEdges]) noexcept {
+  TACTUS_DCHECK(core.edge_count <= static_cast<int>(kMaxEdges));
   std::uint8_t against[kMaxFaces];  // bit k: pool point k
   const int faces = std::min(core.face_count, kMaxFaces);
   Vec3 pool[kEdgePool];
@@ -172,6 +179,7 @@ void search_edges(PolyhedraSearch& s, const Axis& last) noexcept {
 }  // namespace
 
 Axis least_overlap_polyhedra(const Core& a, const Core& b, const Axis& last) noexcept {
+  TACTUS_DCHECK(!a.is_cylinder() && !b.is_cylinder() && a.vertex_count > 0 && b.vertex_count > 0);
   Axis same;
   if (same_axis_polyhedra(a, b, last, same)) return same;
   PolyhedraSearch s(a, b);

@@ -1,6 +1,7 @@
 // Clipping of small convex polygons in the plane of a reference face (Sutherland & Hodgman 1974).
 #pragma once
 
+#include "core/check.h"
 #include "core/math/spatial.h"
 
 namespace tactus {
@@ -25,6 +26,7 @@ inline void clip_axis(ClipPolygon& polygon, double sign, double limit) noexcept 
     const Vec3& q = polygon.p[i + 1 == polygon.count ? 0 : i + 1];
     const double sp = sign * p[axis] - limit;
     const double sq = sign * q[axis] - limit;
+    TACTUS_DCHECK(out.count + 2 <= ClipPolygon::kCapacity);
     if (sp <= 0) out.p[out.count++] = p;
     if ((sp < 0 && sq > 0) || (sp > 0 && sq < 0)) out.p[out.count++] = p + (sp / (sp - sq)) * (q - p);
   }

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {
@@ -45,6 +47,7 @@ Vec3 closest_on_edges(const ConvexHull& hull, const Vec3& c) noexcept {
 
 std::int32_t closest_on_hull(const ConvexHull& hull, const Vec3& c, double reach, std::int32_t hint, Vec3& nhat,
                              double& distance) noexcept {
+  TACTUS_DCHECK(!hull.faces.empty());
   const std::int32_t faces = static_cast<std::int32_t>(hull.faces.size());
   if (hint >= 0 && hint < faces) {  // the face that separated them last time
     const ConvexHull::Face& face = hull.faces[static_cast<std::size_t>(hint)];

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -43,6 +44,7 @@ constexpr std::array<ConvexHull::Edge, 12> kBoxEdges = box_edges();
 constexpr ConvexHull::Edge kSegmentEdge{0, 1, 0, 0};  // has no faces
 
 void make_box_core(const Vec3& half, Core& core, CoreStorage& storage) noexcept {
+  TACTUS_DCHECK((half.array() > 0).all());
   for (int i = 0; i < 8; ++i) {
     storage.vertices[i] = {(i & 1) != 0 ? half.x() : -half.x(), (i & 2) != 0 ? half.y() : -half.y(),
                            (i & 4) != 0 ? half.z() : -half.z()};
@@ -73,9 +75,13 @@ double own_height(const Shape& shape, const Vec3& d) noexcept {
       return shape.radius + shape.half_length * std::abs(d.z());
     case ShapeKind::cylinder:
       return shape.half_length * std::abs(d.z()) + shape.radius * std::sqrt(d.x() * d.x() + d.y() * d.y());
-    default:
+    case ShapeKind::half_space:
+    case ShapeKind::convex:
+    case ShapeKind::mesh:
+    case ShapeKind::smooth:
       break;
   }
+  TACTUS_DCHECK(shape.kind == ShapeKind::convex);
   const ConvexHull& hull = *shape.hull;
   double height = hull.vertices[0].dot(d);
   for (std::size_t i = 1; i < hull.vertices.size(); ++i) height = std::max(height, hull.vertices[i].dot(d));
@@ -94,6 +100,7 @@ bool apart_along_witness(const Shape& a, const Frame& X_WA, const Shape& b, cons
 }
 
 Core make_core(const Shape& shape, const Mat3& R, const Vec3& p, CoreStorage& storage) noexcept {
+  TACTUS_DCHECK(is_rotation(R));
   Core core;
   core.R = R;
   core.p = p;

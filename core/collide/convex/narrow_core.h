@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/check.h"
 #include "core/collide/narrow_phase.h"
 #include "core/shape/convex_hull.h"
 #include "core/shape/smooth/smooth_surface.h"
@@ -38,6 +39,7 @@ Core make_core(const Shape& shape, const Mat3& R, const Vec3& p, CoreStorage& st
 
 // Index of the vertex farthest along d, in the core's own frame. O(vertices).
 inline int support_vertex(const Core& core, const Vec3& d) noexcept {
+  TACTUS_DCHECK(core.vertex_count > 0 && core.vertices != nullptr);
   int best = 0;
   double height = core.vertices[0].dot(d);
   for (int i = 1; i < core.vertex_count; ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/convex/narrow_rim.h"
 
@@ -51,6 +52,7 @@ double signed_area(const Vec3* p, int count) noexcept {
 }  // namespace
 
 void facing_polygon(const Core& core, const Vec3& d, int near_edge, Feature& out) noexcept {
+  TACTUS_DCHECK(core.face_count > 0 && near_edge < core.edge_count);
   const Vec3 d_S = core.R.transpose() * d;
   int best = -1;
   double most = -2;
@@ -82,6 +84,7 @@ void facing_polygon(const Core& core, const Vec3& d, int near_edge, Feature& out
 }
 
 void facing_cap(const Core& core, const Vec3& d, Feature& out) noexcept {
+  TACTUS_DCHECK(core.is_cylinder() && core.radius > 0);
   out.count = 0;
   const Vec3 d_S = core.R.transpose() * d;
   if (d_S.z() * d_S.z() < 1 - kSteep * kSteep) return;
@@ -96,6 +99,7 @@ void facing_cap(const Core& core, const Vec3& d, Feature& out) noexcept {
 }
 
 void facing_side(const Core& core, const Vec3& d, Feature& out) noexcept {
+  TACTUS_DCHECK(core.half_length > 0);
   out.count = 0;
   const Vec3 axis = core.axis();
   const double s = d.dot(axis);
@@ -109,6 +113,7 @@ void facing_side(const Core& core, const Vec3& d, Feature& out) noexcept {
 }
 
 Vec3 edge_crossing(const Core& a, int edge, const Vec3& c, const Vec3& u) noexcept {
+  TACTUS_DCHECK(edge >= 0 && edge < a.edge_count);
   const Vec3& p = a.vertices[a.edges[edge].vertex_a];
   const Vec3& q = a.vertices[a.edges[edge].vertex_b];
   const Vec3 middle = a.R * (0.5 * (p + q)) + a.p;
@@ -120,6 +125,7 @@ Vec3 edge_crossing(const Core& a, int edge, const Vec3& c, const Vec3& u) noexce
 
 PointGatherer::PointGatherer(const Vec3& n, double overlap, double scale) noexcept
     : n_(n), overlap_(overlap), scale_(scale) {
+  TACTUS_DCHECK(!(overlap <= 0) && scale > 0);
   tangent_basis(n, t1_, t2_);
 }
 
@@ -140,6 +146,7 @@ void PointGatherer::add(double u, double v, double z_a, double z_b) noexcept {
 }
 
 void PointGatherer::polygon_on_polygon(const Feature& a, const Feature& b) noexcept {
+  TACTUS_DCHECK(a.count >= 3 && b.count >= 3 && a.count <= Feature::kCapacity && b.count <= Feature::kCapacity);
   Loop loops[2];
   Loop* in = &loops[0];
   Loop* out = &loops[1];
@@ -192,6 +199,7 @@ void PointGatherer::line_along_line(const Line& a, const Line& b) noexcept {
 }
 
 void PointGatherer::line_on_polygon(const Feature& line, const Feature& polygon, bool line_is_a) noexcept {
+  TACTUS_DCHECK(line.count == 2 && polygon.count >= 3);
   const Vec3 p = project(line.p[0]), q = project(line.p[1]);
   Vec3 corner[Feature::kCapacity];
   for (int i = 0; i < polygon.count; ++i) corner[i] = project(polygon.p[i]);

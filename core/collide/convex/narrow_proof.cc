@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_arc.h"
 #include "core/collide/convex/narrow_rims.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -136,6 +138,7 @@ bool prove_rim_on_side(const TwoCylinders& s, bool side_of_a, const Vec3& last_n
 
 // A vertex of a on b's side.
 bool prove_vertex_on_side(const Core& a, const Core& b, int vertex, Axis& out) noexcept {
+  TACTUS_DCHECK(vertex >= 0 && vertex < a.vertex_count);
   const Vec3 axis = b.axis(), d = a.vertices[vertex] - b.p;
   const double along = d.dot(axis);
   const Vec3 u = d - along * axis;
@@ -172,6 +175,7 @@ bool prove_edge_on_rim(const Core& a, const Core& b, const ConvexHull::Edge& edg
 }  // namespace
 
 bool proves_least(const Core& a, const Core& b, const Vec3& n, double overlap, const Vec3* ring, int count) noexcept {
+  TACTUS_DCHECK(is_unit(n) && count <= kRingMax);
   const Vec3 low = difference_support(a, b, -n);
   const double sense = n.dot((ring[1] - ring[0]).cross(ring[2] - ring[1])) < 0 ? -1.0 : 1.0;
   const double overlap2 = overlap * overlap;

@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -37,6 +40,7 @@ double overlap_along(const TwoCylinders& s, const Vec3& n) noexcept {
 }
 
 RimExpansion expand_rims(const TwoCylinders& s, const Vec3& n) noexcept {
+  TACTUS_DCHECK(s.a.radius > 0 && s.b.radius > 0);
   RimExpansion x;
   x.n = n;
   x.w = s.d;

@@ -1,5 +1,6 @@
 #include "core/collide/convex/narrow_witness.h"
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_axis.h"
 #include "core/collide/convex/narrow_proof.h"
 
@@ -21,6 +22,7 @@ Height box_height(const Vec3& half, const Vec3& d) noexcept {
 // From vertex to higher neighbour until there is none: on a convex solid that is the highest. Rounding may leave it at
 // one that is lower by rounding.
 Height climb(const ConvexHull& hull, const Vec3& d, std::int32_t start, std::uint32_t& visited) noexcept {
+  TACTUS_DCHECK(start >= 0 && start < static_cast<std::int32_t>(hull.vertices.size()));
   auto at = static_cast<std::size_t>(start);
   double height = hull.vertices[at].dot(d);
   ++visited;
@@ -115,6 +117,7 @@ namespace {
 
 // The ring of b - a that lies on the plane of a face of one, at the other's nearest vertex. 0: too many corners.
 int face_ring(const Core& core, std::int32_t face, const Vec3& vertex, double sign, Vec3 (&ring)[kRingMax]) noexcept {
+  TACTUS_DCHECK(face >= 0 && face < core.face_count && (sign == 1 || sign == -1));
   const ConvexHull::Face& f = core.faces[face];
   if (f.count > kRingMax) return 0;
   for (std::uint32_t i = 0; i < f.count; ++i) {

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/places/extremal_places.h"
 #include "core/collide/places/mesh_places.h"
+#include "core/math/checks.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {
@@ -25,13 +27,16 @@ FeatureSide point_at(const Vec3& p_S, double radius = 0) noexcept {
   return {FeatureCore::point, p_S, Vec3::UnitZ(), radius, 0, Vec3::UnitX()};
 }
 FeatureSide line_at(const Vec3& p_S, const Vec3& u_S, double radius = 0) noexcept {
+  TACTUS_DCHECK(is_unit(u_S) && radius >= 0);
   return {FeatureCore::line, p_S, u_S, radius, 0, Vec3::UnitX()};
 }
 FeatureSide plane_at(const Vec3& p_S, const Vec3& u_S) noexcept {
+  TACTUS_DCHECK(is_unit(u_S));
   return {FeatureCore::plane, p_S, u_S, 0, 0, Vec3::UnitX()};
 }
 
 FeatureSide circle_at(const Vec3& p_S, const Vec3& u_S, double rim, const Vec3& e_S) noexcept {
+  TACTUS_DCHECK(is_unit(u_S) && rim > 0);
   return {FeatureCore::circle, p_S, u_S, 0, rim, e_S};
 }
 
@@ -86,6 +91,7 @@ FeatureSide side_of_axis(const Shape& shape, const Vec3& n, const Vec3& p) noexc
 
 // The feature of a shape that is farthest along n_S, near p_S.
 FeatureSide side_of(const Shape& shape, const Vec3& n_S, const Vec3& p_S) noexcept {
+  TACTUS_DCHECK(is_unit(n_S));
   switch (shape.kind) {
     case ShapeKind::sphere:
       return point_at(Vec3::Zero(), shape.radius);
@@ -295,6 +301,7 @@ ContactFeatures farthest(const Shape& a, const Frame& X_WA, const Shape& b, cons
 
 ContactFeatures find_features(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
                               const Vec3& nhat_BA_W, const ContactPoint& point) noexcept {
+  TACTUS_DCHECK(is_unit(nhat_BA_W) && is_rotation(X_WA.R) && is_rotation(X_WB.R));
   const Vec3 half_gap = -0.5 * point.depth * nhat_BA_W;
   const Vec3 p_A = X_WA.to_local(point.p_WC + half_gap), p_B = X_WB.to_local(point.p_WC - half_gap);
   const ContactFeatures f = farthest(a, X_WA, b, X_WB, nhat_BA_W, p_A, p_B);
@@ -362,6 +369,7 @@ Vec3 material_acceleration(const RigidMotion& body, const Vec3& p_W, const Vec3&
 }
 
 double gap_rate(const ContactJet& jet, const RigidMotion& A, const RigidMotion& B) noexcept {
+  TACTUS_DCHECK(!jet.known || is_unit(jet.nhat_BA));
   return jet.nhat_BA.dot(material_velocity(A, jet.pa) - material_velocity(B, jet.pb));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/feature/feature_pairs.h"
 
 namespace tactus {
@@ -72,6 +73,7 @@ void FeaturePairs::open(FeatureGroup::Kind kind) noexcept {
 }
 
 void FeaturePairs::join(std::uint32_t contact, bool iota) noexcept {
+  TACTUS_DCHECK(contact == kNoContact || contact < contact_count_);
   if (group_count_ == groups_.size() || contact == kNoContact) return;
   FeatureGroup& group = groups_[group_count_];
   for (std::uint32_t k = 0; k < group.iota + group.kappa; ++k) {

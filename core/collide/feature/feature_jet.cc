@@ -1,5 +1,8 @@
 #include "core/collide/feature/feature_jet.h"
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {

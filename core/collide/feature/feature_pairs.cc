@@ -4,7 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_closest.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -57,6 +59,7 @@ void FeaturePairs::start(const FeatureRules& rules) noexcept {
 }
 
 void FeaturePairs::place(Side& side, const FeatureShape& shape, const Frame& X_WS) const noexcept {
+  TACTUS_DCHECK(is_rotation(X_WS.R) && shape.vertices.size() <= side.vertices.capacity());
   side.shape = &shape;
   side.lo.setConstant(std::numeric_limits<double>::infinity());
   side.hi = -side.lo;
@@ -113,6 +116,7 @@ double FeaturePairs::separation(const Side& a, const Side& b, double enough) noe
 FeaturePairs::Found FeaturePairs::find(std::uint32_t a, const Shape& shape_a, const Frame& X_WA, std::uint32_t b,
                                        const Shape& shape_b, const Frame& X_WB, double reach, double turn,
                                        Witness& witness) noexcept {
+  TACTUS_DCHECK(a != b && a < shapes_.size() && b < shapes_.size() && not_below(reach, 0) && not_below(turn, 0));
   Found found{contact_count_, 0, -std::numeric_limits<double>::infinity()};
   pair_first_ = contact_count_;
   const std::uint32_t group_first = group_count_;
@@ -279,6 +283,7 @@ void FeaturePairs::find_edge_pairs() noexcept {
 }
 
 Wedge FeaturePairs::wedge(const Side& side, std::uint32_t edge) const noexcept {
+  TACTUS_DCHECK(edge < side.shape->edges.size());
   const FeatureShape::Edge& e = side.shape->edges[edge];
   return make_wedge(side.vertices[e.head] - side.vertices[e.tail], side.normals[e.left], side.normals[e.right]);
 }
@@ -294,6 +299,7 @@ bool FeaturePairs::vertex_applies(bool vertex_of_a, std::uint32_t v, std::uint32
 }
 
 std::uint32_t FeaturePairs::add(const FeatureContact& contact) noexcept {
+  TACTUS_DCHECK(is_unit(contact.nhat_BA_W));
   for (std::uint32_t i = pair_first_; i < contact_count_; ++i) {
     const FeatureContact& c = contacts_[i];
     if (c.kind == contact.kind && c.feature_a == contact.feature_a && c.feature_b == contact.feature_b) return i;

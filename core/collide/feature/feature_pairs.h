@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/check.h"
 #include "core/collide/convex/gauss_map.h"
 #include "core/collide/feature/feature_shape.h"
 #include "core/collide/narrow_phase.h"
@@ -66,10 +67,14 @@ class FeaturePairs {
              const Frame& X_WB, double reach, double turn, Witness& witness) noexcept;
 
   [[nodiscard]] std::span<const FeatureContact> contacts() const noexcept { return {contacts_.data(), contact_count_}; }
-  void set_manifold(std::uint32_t contact, std::uint32_t manifold) noexcept { contacts_[contact].manifold = manifold; }
+  void set_manifold(std::uint32_t contact, std::uint32_t manifold) noexcept {
+    TACTUS_DCHECK(contact < contact_count_);
+    contacts_[contact].manifold = manifold;
+  }
   [[nodiscard]] std::span<const FeatureGroup> groups() const noexcept { return {groups_.data(), group_count_}; }
   // Indices of contacts.
   [[nodiscard]] std::span<const std::uint32_t> members(const FeatureGroup& group) const noexcept {
+    TACTUS_DCHECK(group.first + group.iota + group.kappa <= member_count_);
     return {members_.data() + group.first, group.iota + group.kappa};
   }
   [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }

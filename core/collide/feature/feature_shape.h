@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/check.h"
 #include "core/shape/shape.h"
 
 namespace tactus {
@@ -28,6 +29,7 @@ struct FeatureShape {
   struct Lists {
     std::vector<std::uint32_t> first, entries;
     [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t i) const noexcept {
+      TACTUS_DCHECK(i + 1 < first.size() && first[i + 1] <= entries.size());
       return {entries.data() + first[i], first[i + 1] - first[i]};
     }
   };

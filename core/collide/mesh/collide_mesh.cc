@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/collide/mesh/mesh_contact.h"
+#include "core/math/checks.h"
 #include "core/shape/mesh/triangle_mesh.h"
 
 namespace tactus {
@@ -237,6 +238,7 @@ MeshScratch::~MeshScratch() = default;
 void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double margin,
                   PairRecord* records, std::uint32_t patch_count, MeshScratch& scratch, MeshContacts& out) noexcept {
   TACTUS_ASSERT(patch_count >= 1 && patch_count <= kMaxMeshPatches && is_mesh_pair(a, b));
+  TACTUS_DCHECK(is_rotation(X_WA.R) && is_rotation(X_WB.R) && not_below(margin, 0));
   const auto resting = [](const PairRecord& record) { return record.phase == ContactPhase::resting; };
   const double seen = std::any_of(records, records + patch_count, resting) ? margin : 0.0;
   MeshPair pair{{{&a, Frame{}, seen}, {&b, {X_WA.R.transpose() * X_WB.R, X_WA.to_local(X_WB.p)}, seen}}, scratch};
@@ -255,6 +257,7 @@ void collide_mesh(const Shape& a, const Frame& X_WA, const Shape& b, const Frame
   out.dropped = pair.dropped;
   for (std::uint32_t k = 0; k < patch_count; ++k) {
     if (out.patch[k].count == 0) continue;
+    TACTUS_DCHECK(is_unit(patches.state[k].nhat_BA) && out.patch[k].count <= pair.count);
     records[k].witness.axis_A = patches.state[k].nhat_BA;
     records[k].witness.feature_a = patches.state[k].facet_a;
     records[k].witness.feature_b = patches.state[k].facet_b;

@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/collide/convex/narrow_closest.h"
 #include "core/collide/mesh/mesh_contact.h"
+#include "core/math/checks.h"
 #include "core/shape/convex_hull.h"
 #include "core/shape/mesh/distance_field.h"
 
@@ -82,6 +83,7 @@ SolidSample sample_solid(const MeshSide& side, const Vec3& p) noexcept {
 
 bool facet_plane(const MeshSide& side, std::uint32_t facet, std::uint32_t triangle, Vec3& nhat,
                  double& offset) noexcept {
+  TACTUS_DCHECK(side.shape != nullptr);
   const Shape& shape = *side.shape;
   switch (shape.kind) {
     case ShapeKind::box:
@@ -115,6 +117,7 @@ bool facet_plane(const MeshSide& side, std::uint32_t facet, std::uint32_t triang
 }
 
 double exit_distance(const MeshSide& side, const Vec3& p, const Vec3& n, double limit) noexcept {
+  TACTUS_DCHECK(not_below(limit, 0));
   double lo = 0, f_lo = sample_solid(side, p).distance;
   double hi = limit, f_hi = sample_solid(side, p + limit * n).distance;
   if (f_lo >= 0 || f_hi < 0) return -1;

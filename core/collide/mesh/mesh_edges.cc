@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/collide/mesh/mesh_contact.h"
+#include "core/math/checks.h"
 #include "core/shape/mesh/distance_field.h"
 #include "core/shape/mesh/triangle_tree.h"
 
@@ -103,6 +105,7 @@ void cross_convex(MeshPair& pair, const Segment& s) noexcept {
 }  // namespace
 
 void add_segment(MeshPair& pair, int owner, const Vec3& p, const Vec3& q) noexcept {
+  TACTUS_DCHECK(owner == 0 || owner == 1);
   const MeshSide& side = pair.side[1 - owner];
   if (side.shape->kind == ShapeKind::sphere || side.shape->kind == ShapeKind::half_space) return;
   Segment s{owner, p, q, Vec3::Zero(), (q - p).norm(), 0, 0};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
 #include "core/shape/mesh/distance_field.h"
 
 namespace tactus {
@@ -34,6 +36,7 @@ MeshNear::MeshNear(const MeshSolid& mesh, const SmoothSurface& surface) noexcept
 }
 
 bool MeshNear::solve_here(std::int32_t feature, const Vec3& start) noexcept {
+  TACTUS_DCHECK(mesh_.valid(feature));
   mesh_.set(feature, start, on_mesh_);
   solved_ = solve_extremal(on_mesh_, on_surface_, scale_, kFeatureSteps, root_);
   iterations_ += root_.iterations;
@@ -75,6 +78,7 @@ bool MeshNear::foot(const Vec3& p, const SurfaceSeed& seed) noexcept {
 }
 
 bool MeshNear::look_in_turn(std::int32_t edge, const Vec3& start, const SurfaceSeed& seed, double most) noexcept {
+  TACTUS_DCHECK(mesh_.valid(edge) && mesh_.feature(edge).kind == MeshSolid::Kind::edge);
   on_surface_.place(seed);
   Vec3 q = mesh_.nearest_on_edge(edge, start);
   for (int i = 0; i < kTurns; ++i) {
@@ -147,6 +151,7 @@ void MeshNear::remember(ExtremalSide& on_mesh, ExtremalSide& on_surface) const n
 }
 
 ExtremalPair MeshNear::pair(const Frame& X_WS) const noexcept {
+  TACTUS_DCHECK(is_rotation(X_WS.R) && is_unit(root_.n));
   ExtremalPair out;
   out.iterations = iterations_;
   out.nhat_BA_W = X_WS.R * root_.n;

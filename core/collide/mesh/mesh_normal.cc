@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/mesh/mesh_contact.h"
 
 namespace tactus {
@@ -137,6 +138,7 @@ bool edge_normal(const MeshPair& pair, std::uint8_t patch, const Vec3& mean, Vec
 }  // namespace
 
 void choose_normal(const MeshPair& pair, std::uint8_t patch, MeshPatchState& state) noexcept {
+  TACTUS_DCHECK(patch < kMaxMeshPatches);
   const MeshPoint* deepest = nullptr;
   Vec3 sum = Vec3::Zero();
   double total = 0;

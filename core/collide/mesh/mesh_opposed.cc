@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/mesh/mesh_contact.h"
 
 namespace tactus {
@@ -20,6 +21,7 @@ constexpr double kNoWay = std::numeric_limits<double>::infinity();
 // How far A has to move along patch j's normal until the points of both patches are free; kNoWay beyond `limit`. [m]
 double way_out(const MeshPair& pair, const MeshPatches& patches, std::uint32_t j, std::uint32_t k,
                double limit) noexcept {
+  TACTUS_DCHECK(j != k && j < patches.count && k < patches.count);
   const Vec3& nhat = patches.state[j].nhat_BA;
   double way = patches.state[j].depth_max;
   for (std::uint32_t i = 0; i < pair.count; ++i) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
 #include "core/shape/mesh/distance_field.h"
 
 namespace tactus {
@@ -21,6 +23,7 @@ bool MeshSolid::valid(std::int32_t number) const noexcept {
 }
 
 MeshSolid::Feature MeshSolid::feature(std::int32_t number) const noexcept {
+  TACTUS_DCHECK(valid(number));
   auto n = static_cast<std::uint32_t>(number);
   const auto vertices = static_cast<std::uint32_t>(mesh_.vertices.size());
   const auto triangles = static_cast<std::uint32_t>(mesh_.triangles.size());
@@ -36,10 +39,12 @@ std::int32_t MeshSolid::number(const Feature& f) const noexcept {
 }
 
 std::int32_t MeshSolid::face_number(std::uint32_t t) const noexcept {
+  TACTUS_DCHECK(t < mesh_.triangles.size());
   return static_cast<std::int32_t>(mesh_.vertices.size() + 3 * mesh_.triangles.size() + t);
 }
 
 std::int32_t MeshSolid::edge_number(std::uint32_t t, std::uint32_t k) const noexcept {
+  TACTUS_DCHECK(t < mesh_.triangles.size() && k < 3);
   const std::uint32_t u = mesh_.neighbours[t][k];
   if (u < t) {
     const std::uint32_t end = mesh_.triangles[t][(k + 1) % 3];
@@ -62,6 +67,7 @@ bool MeshSolid::is_at_facet(std::int32_t number, std::uint32_t facet) const noex
 }
 
 bool MeshSolid::is_corner(std::uint32_t v) const noexcept {
+  TACTUS_DCHECK(v < mesh_.vertices.size());
   const std::uint32_t first = mesh_.facet[mesh_.vertex_triangles[mesh_.corner_first[v]]];
   std::uint32_t second = first;
   for (std::uint32_t c = mesh_.corner_first[v]; c < mesh_.corner_first[v + 1]; ++c) {
@@ -74,6 +80,7 @@ bool MeshSolid::is_corner(std::uint32_t v) const noexcept {
 }
 
 double MeshSolid::sticks_out(std::uint32_t t, std::uint32_t k) const noexcept {
+  TACTUS_DCHECK(t < mesh_.triangles.size() && k < 3);
   const std::uint32_t u = mesh_.neighbours[t][k];
   if (mesh_.facet[t] == mesh_.facet[u]) return 0;
   const Vec3 along = mesh_.vertices[mesh_.triangles[t][(k + 1) % 3]] - mesh_.vertices[mesh_.triangles[t][k]];
@@ -178,6 +185,7 @@ bool MeshSolid::spans(std::int32_t edge, const Vec3& p) const noexcept {
 }
 
 bool MeshSolid::walk_facet(const Vec3& p_M, std::uint32_t& t, std::uint32_t& k) const noexcept {
+  TACTUS_DCHECK(t < mesh_.triangles.size());
   for (int i = 0;; ++i) {
     k = beyond(t, p_M, near_);
     if (k == 3) return true;
@@ -188,6 +196,7 @@ bool MeshSolid::walk_facet(const Vec3& p_M, std::uint32_t& t, std::uint32_t& k) 
 }
 
 std::uint32_t MeshSolid::triangle_along(std::int32_t number, const Vec3& n, double cosine) const noexcept {
+  TACTUS_DCHECK(is_unit(n));
   const Feature f = feature(number);
   const Vec3 n_M = turned_to_own(n);
   std::uint32_t best = kNoTriangle;

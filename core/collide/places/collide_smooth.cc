@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/narrow_table.h"
 #include "core/collide/places/collide_places.h"
 #include "core/collide/places/fitting_points.h"
 #include "core/collide/places/place_records.h"
+#include "core/math/checks.h"
 #include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus {
@@ -183,18 +185,21 @@ std::uint32_t take_record(const ExtremalPair& pair, double deeper, PairRecord* r
 
 void collide_smooth_within(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach,
                            Witness& witness, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(is_smooth_pair(a, b) && is_rotation(X_WA.R) && is_rotation(X_WB.R));
   clear_contacts(out);
   if (apart(a, X_WA, b, X_WB, reach, witness)) return out.witnesses.add(true);
   collide_nearest(a, X_WA, b, X_WB, reach, witness, out);
 }
 
 bool several_places(const PairRecord* records, std::uint32_t place_count) noexcept {
+  TACTUS_DCHECK(place_count >= 1 && place_count <= kMaxMeshPatches);
   const auto known = [](const PairRecord& record) { return record.witness.feature_b >= 0; };
   return std::count_if(records, records + place_count, known) >= kSeveral;
 }
 
 void collide_places(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, double margin,
                     PairRecord* records, std::uint32_t place_count, PlaceContacts& out) noexcept {
+  TACTUS_DCHECK(place_count >= 1 && place_count <= kMaxMeshPatches && has_places(a, b));
   for (std::uint32_t k = 0; k < place_count; ++k) clear_contacts(out.place[k]);
   out.dropped = 0;
   FoundPlaces found;

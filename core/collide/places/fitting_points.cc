@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/collide/mesh/mesh_solid.h"
 #include "core/collide/places/touching_area.h"
 #include "core/collide/smooth/extremal_feature.h"
 #include "core/collide/smooth/extremal_solid.h"
+#include "core/math/checks.h"
 #include "core/shape/mesh/triangle_tree.h"
 
 namespace tactus {
@@ -57,6 +59,17 @@ Vec3 valley(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, co
   return on.p() + on.eta() * on.n();
 }
 
+// The surface as the solver's feature, starting near p_W, or where it faces along towards_W.
+void begin_on(const SmoothSurface& surface, const Frame& X_WS, const Vec3& towards_W, const Vec3& p_W,
+              ExtremalFeature& on) noexcept {
+  on.set_surface(surface, X_WS.R, X_WS.p);
+  if (surface.parametric()) {
+    on.place_towards(towards_W);
+  } else {
+    on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0});
+  }
+}
+
 // Where the surface, near p_W, crosses the border of the face that is next to a point beyond it. False: nowhere near.
 bool at_border(const SmoothSurface& surface, const Frame& X_WS, const ExtremalSolid& flat, std::int32_t face,
                const Vec3& beyond_W, const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
@@ -64,12 +77,7 @@ bool at_border(const SmoothSurface& surface, const Frame& X_WS, const ExtremalSo
   if (border < 0) return false;
   ExtremalFeature edge, on;
   flat.set(border, p_W, edge);
-  on.set_surface(surface, X_WS.R, X_WS.p);
-  if (surface.parametric()) {
-    on.place_towards(towards_W);
-  } else {
-    on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0});
-  }
+  begin_on(surface, X_WS, towards_W, p_W, on);
   ExtremalRoot root;
   if (!solve_extremal(edge, on, surface.radius(), kBorderSteps, root)) return false;
   out_W = root.pb;
@@ -87,6 +95,7 @@ void add_new(const Vec3& p_W, const Vec3& m_W, double depth, double size, Contac
 
 // m_W, tilted in the i-th direction.
 Vec3 tilted(const ExtremalPair& pair, const Vec3& m_W, int i) noexcept {
+  TACTUS_DCHECK(is_unit(m_W));
   return m_W + kTilt * (kDirections[i][0] * pair.t1_W + kDirections[i][1] * pair.t2_W);
 }
 
@@ -148,14 +157,10 @@ bool on_hull(const SmoothSurface& surface, const Frame& X_WS, const Vec3& p_W, c
 // Where the surface crosses the mesh's edge next to p_W.
 bool at_edge(const SmoothSurface& surface, const Frame& X_WS, const MeshSolid& mesh, std::int32_t edge,
              const Vec3& towards_W, const Vec3& p_W, Vec3& out_W) noexcept {
+  TACTUS_DCHECK(mesh.valid(edge));
   ExtremalFeature line, on;
   mesh.set(edge, p_W, line);
-  on.set_surface(surface, X_WS.R, X_WS.p);
-  if (surface.parametric()) {
-    on.place_towards(towards_W);
-  } else {
-    on.place(ExtremalSide{X_WS.to_local(p_W), Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), 0});
-  }
+  begin_on(surface, X_WS, towards_W, p_W, on);
   ExtremalRoot root;
   if (!solve_extremal(line, on, surface.radius(), kBorderSteps, root)) return false;
   out_W = root.pb;
@@ -166,6 +171,7 @@ bool at_edge(const SmoothSurface& surface, const Frame& X_WS, const MeshSolid& m
 // gaps; else where the surface crosses the border.
 bool on_facet(const SmoothSurface& surface, const Frame& X_WS, const MeshSolid& mesh, std::uint32_t t, const Vec3& m_W,
               Vec3& p_W) noexcept {
+  TACTUS_DCHECK(t < mesh.mesh().triangles.size() && is_unit(m_W));
   const TriangleMesh& M = mesh.mesh();
   std::uint32_t last = t, k = 0;
   const Vec3 p_M = mesh.to_own(p_W);

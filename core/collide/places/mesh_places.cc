@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "core/collide/convex/closest_cores.h"
 #include "core/collide/mesh/mesh_near.h"
+#include "core/math/checks.h"
 #include "core/shape/mesh/distance_field.h"
 #include "core/shape/mesh/triangle_tree.h"
 
@@ -22,13 +23,13 @@ constexpr double kNeighbours = 0.2, kBetweenSeeds = 0.25, kSeedGaps = 0.45;
 // Cosine of a seed's normal and a face's from which on it may lead to the face's place.
 constexpr double kFacingSeed = 0.2;
 constexpr int kMostSeedStarts = 12;  // of one feature
-// Sine by which a vertex' neighbours may be higher where its place is known to first order only, and more of that per
-// distance by radius.
 // Of the surface's radius: a triangle that is small against it; and the cosine of the normals where it may face it.
 constexpr double kSmallTriangle = 0.15, kSmallFacing = 0.5;
 // Of the surface's radius: boxes of the tree below that are not worth one more of its farthest points, if those are
 // dear.
 constexpr double kFineBox = 0.1;
+// Sine by which a vertex' neighbours may be higher where its place is known to first order only, and more of that per
+// distance by radius.
 constexpr double kNearCone = 0.02, kNearConeGrowth = 4;
 // Of the least height of a convex hollow's middle over its seeds' planes: what is in it as a ball.
 constexpr double kInHollow = 0.7;
@@ -473,6 +474,7 @@ bool is_mesh_smooth_pair(const Shape& a, const Shape& b) noexcept {
 
 ExtremalPair mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, ExtremalSide& side_a,
                         ExtremalSide& side_b) noexcept {
+  TACTUS_DCHECK(is_mesh_smooth_pair(a, b));
   const MeshSmoothPair pair(a, X_WA, b, X_WB);
   ExtremalSide &on_mesh = pair.turned ? side_b : side_a, &on_surface = pair.turned ? side_a : side_b;
   const MeshSolid solid = pair.solid();
@@ -489,6 +491,7 @@ ExtremalPair mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const
 
 ExtremalPair held_mesh_place(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB,
                              const ExtremalSide& side_a, const ExtremalSide& side_b) noexcept {
+  TACTUS_DCHECK(is_mesh_smooth_pair(a, b));
   const MeshSmoothPair pair(a, X_WA, b, X_WB);
   const MeshSolid solid = pair.solid();
   MeshNear near(solid, pair.surface());
@@ -540,6 +543,7 @@ bool same_mesh_place(const Shape& a, const Shape& b, const ExtremalPair& pair, c
 
 bool frees(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const ExtremalPair& by,
            const ExtremalPair& pair) noexcept {
+  TACTUS_DCHECK(by.known() && is_unit(by.nhat_BA_W));
   if (by.d >= 0 || pair.d >= 0) return false;
   const MeshSmoothPair m(a, X_WA, b, X_WB);
   const MeshSolid solid = m.solid();

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/collide/pair_memory.h"
 #include "core/collide/smooth/extremal_points.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -51,6 +53,7 @@ inline void lead_contact(const ExtremalPair& pair, ContactBuffer& out) noexcept 
   };
   const double speed = fastest(motion.A) + fastest(motion.B);
   if (!(turn.squaredNorm() <= kMostLead * kMostLead && motion.lead * std::abs(curve) <= kMostLead * speed)) return;
+  TACTUS_DCHECK(is_unit(out.nhat_BA_W));
   out.nhat_BA_W = (out.nhat_BA_W + turn).normalized();
   out.gap_curve = curve;
 }

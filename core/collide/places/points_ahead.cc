@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/collide/mesh/mesh_solid.h"
 #include "core/collide/smooth/extremal_points.h"
+#include "core/math/checks.h"
 #include "core/math/spatial.h"
 #include "core/shape/convex_hull.h"
 #include "core/shape/smooth/smooth_surface.h"
@@ -96,6 +98,7 @@ void each_tilt(const ContactBuffer& out, double turn, F&& look) noexcept {
 
 // A turn that is worth looking at; 0: none. On an area that turns far the ring nearest to it makes room.
 double turn_of(double arm, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(not_below(out.travel, 0));
   const double turn = std::min(out.travel / arm, kMostTurn);
   if (!(turn > (out.count == 1 ? kLeastTurn : kOnArea))) return 0;
   const double deepest = out.points[0].depth;

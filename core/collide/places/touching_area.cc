@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 
+#include "core/check.h"
 #include "core/math/power.h"
 #include "core/shape/smooth/smooth_surface.h"
 
@@ -149,6 +150,7 @@ struct AreaBend {
 // From the place to the area's middle: on flat poles the place runs from side to side of it at the least tilt. r: about
 // how far its border is.
 Vec3 to_middle(const AreaGap& gap, const AreaBend& bend, double size, double& r) noexcept {
+  TACTUS_DCHECK(size > 0);
   Vec3 out = Vec3::Zero();
   for (const int i : {0, 1}) {
     const double rise = bend.rise(kFourWays[i], size);
@@ -168,6 +170,7 @@ bool has_area(const SmoothSurface& surface) noexcept {
 }
 
 void add_area(const AreaPair& sides, const ExtremalPair& pair, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(pair.known() && sides.size > 0 && out.count > 0);
   const double size = sides.size, d = pair.d;
   AreaBend bend(pair, size, sides.ends());
   if (!(bend.least * size < bend.ends) || pair.status == ExtremalStatus::fallen_back) return;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -36,6 +37,7 @@ SurfacePoint locate(const SmoothSurface& surface, const Vec3& p_S) noexcept {
 }  // namespace
 
 void ExtremalFeature::set_surface(const SmoothSurface& surface, const Mat3& R, const Vec3& p) noexcept {
+  TACTUS_DCHECK(is_rotation(R));
   kind_ = surface.parametric() ? Kind::patch : Kind::implicit;
   surface_ = &surface;
   own_ = false;
@@ -49,21 +51,25 @@ void ExtremalFeature::set_surface(const SmoothSurface& surface) noexcept {
 }
 
 void ExtremalFeature::set_plane(const Vec3& p, const Vec3& nhat) noexcept {
+  TACTUS_DCHECK(is_unit(nhat));
   kind_ = Kind::plane;
   c_ = p, axis_ = nhat;
 }
 
 void ExtremalFeature::set_side(const Vec3& c, const Vec3& axis, double radius) noexcept {
+  TACTUS_DCHECK(is_unit(axis) && radius > 0);
   kind_ = Kind::side;
   c_ = c, axis_ = axis, radius_ = radius;
 }
 
 void ExtremalFeature::set_circle(const Vec3& c, const Vec3& axis, double radius) noexcept {
+  TACTUS_DCHECK(is_unit(axis) && radius > 0);
   kind_ = Kind::circle;
   c_ = c, axis_ = axis, radius_ = radius;
 }
 
 void ExtremalFeature::set_line(const Vec3& p, const Vec3& along, const Vec3& start) noexcept {
+  TACTUS_DCHECK(is_unit(along));
   kind_ = Kind::line;
   c_ = p, axis_ = along;
   p_ = start;
@@ -90,6 +96,7 @@ void ExtremalFeature::place(const SurfaceSeed& seed) noexcept {
 }
 
 void ExtremalFeature::place_towards(const Vec3& n) noexcept {
+  TACTUS_DCHECK(surface_ != nullptr);
   p_S_ = surface_->support(to_S(n));
   if (kind_ == Kind::patch) where_ = locate(*surface_, p_S_);
 }

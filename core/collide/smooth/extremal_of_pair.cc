@@ -1,11 +1,7 @@
-#include "core/collide/smooth/extremal_points.h"
-
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include "core/check.h"
+#include "core/collide/smooth/extremal_points.h"
 #include "core/collide/smooth/extremal_search.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -77,6 +73,7 @@ ExtremalSide advanced(const Shape& shape, const ExtremalSide& side) noexcept {
 }
 
 ExtremalPair pair_of(const ExtremalSearch& search, const ExtremalSolid& a, const Frame& X_WB) noexcept {
+  TACTUS_DCHECK(is_unit(search.root().n) && is_rotation(X_WB.R));
   const ExtremalRoot& root = search.root();
   ExtremalPair out;
   out.iterations = search.iterations();
@@ -101,6 +98,7 @@ bool search_turns(const Shape& a, const Shape& b) noexcept {
 }
 
 void turn_round(ExtremalPair& pair) noexcept {
+  TACTUS_DCHECK(!pair.known() || is_unit(pair.nhat_BA_W));
   std::swap(pair.pa_W, pair.pb_W);
   std::swap(pair.a, pair.b);
   std::swap(pair.radius_a, pair.radius_b);

@@ -9,6 +9,7 @@
 
 #include "core/check.h"
 #include "core/collide/smooth/extremal_points.h"
+#include "core/math/checks.h"
 #include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus {
@@ -184,6 +185,7 @@ ExtremalRates extremal_rates(const ExtremalPair& pair, const RigidMotion& A, con
 
 SecondRate extremal_second_rate(const ExtremalPair& pair, const ExtremalRates& rates, const RigidMotion& A,
                                 const RigidMotion& B) noexcept {
+  TACTUS_DCHECK(pair.known() && is_unit(pair.nhat_BA_W));
   const Vec3 &n = pair.nhat_BA_W, pa = core_a(pair), pb = core_b(pair);
   const Vec3 ra = pa - A.c_W, rb = pb - B.c_W;
   const Vec3 Va = velocity_at(A, pa), Vb = velocity_at(B, pb);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/collide/convex/closest_cores.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -49,6 +51,7 @@ double ExtremalSearch::gap_along(const Vec3& n) const noexcept {
 
 // A root with the feature; border: what bounds it, where that was reached first.
 bool ExtremalSearch::solve(std::int32_t feature, std::uint32_t most, std::int32_t& border) noexcept {
+  TACTUS_DCHECK(a_.valid(feature));
   const bool steps = sought_ == Sought::least && a_.surface() == nullptr && !a_.is_corner(feature);
   for (std::uint32_t done = 0; done < most; done += kStepsWithin) {
     const std::uint32_t now = steps ? std::min(kStepsWithin, most - done) : most;

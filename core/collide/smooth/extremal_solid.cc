@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -25,9 +26,12 @@ double size_of(const Shape& shape) noexcept {
       return shape.hull->radius;
     case ShapeKind::smooth:
       return shape.smooth->radius();
-    default:
-      return shape.radius;
+    case ShapeKind::sphere:
+    case ShapeKind::half_space:
+    case ShapeKind::mesh:
+      break;
   }
+  return shape.radius;
 }
 
 }  // namespace
@@ -68,17 +72,20 @@ int ExtremalSolid::faces() const noexcept {
 }
 
 Vec3 ExtremalSolid::face_normal(int face) const noexcept {
+  TACTUS_DCHECK(face >= 0 && face < faces());
   if (shape_.kind == ShapeKind::half_space) return core_.R.col(2);
   if (shape_.kind == ShapeKind::cylinder) return (face == kCapUp ? 1.0 : -1.0) * core_.R.col(2);
   return core_.R * core_.faces[face].nhat;
 }
 
 Vec3 ExtremalSolid::edge_normal(int e) const noexcept {
+  TACTUS_DCHECK(e >= 0 && e < core_.edge_count);
   const ConvexHull::Edge& edge = core_.edges[e];
   return core_.R * (core_.faces[edge.face_left].nhat + core_.faces[edge.face_right].nhat).normalized();
 }
 
 std::int32_t ExtremalSolid::face_feature(int face) const noexcept {
+  TACTUS_DCHECK(face >= 0 && face < faces());
   return core_.vertices != nullptr ? core_.vertex_count + core_.edge_count + face : face;
 }
 
@@ -231,6 +238,7 @@ bool ExtremalSolid::within_face(std::int32_t feature, const Vec3& p_work) const 
 }
 
 std::int32_t ExtremalSolid::face_along(const Vec3& d, double cosine) const noexcept {
+  TACTUS_DCHECK(is_unit(d) && cosine <= 1);
   std::int32_t best = -1;
   for (int f = 0; f < faces(); ++f) {
     const double along = face_normal(f).dot(d);
@@ -334,6 +342,7 @@ std::int32_t ExtremalSolid::next_cylinder(std::int32_t feature, const ExtremalRo
 }
 
 std::int32_t ExtremalSolid::next(std::int32_t feature, const ExtremalRoot& root) const noexcept {
+  TACTUS_DCHECK(valid(feature));
   if (shape_.kind == ShapeKind::cylinder) return next_cylinder(feature, root);
   return core_.vertices != nullptr ? next_polyhedron(feature, root) : feature;
 }

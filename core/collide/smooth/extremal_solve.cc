@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
+
 namespace tactus {
 
 namespace {
@@ -298,6 +300,7 @@ double conditioning(const Local& s, int dim_a, double scale) noexcept {
 
 void finish(const Local& s, const ExtremalFeature& a, const ExtremalFeature& b, double scale,
             ExtremalRoot& out) noexcept {
+  TACTUS_DCHECK(b.surface() != nullptr && scale > 0);
   out.n = s.n, out.t1 = s.t1, out.t2 = s.t2;
   out.d = s.d;
   out.pb = s.pb;
@@ -331,6 +334,7 @@ void describe_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, Ext
 
 bool solve_extremal(ExtremalFeature& a, ExtremalFeature& b, double scale, std::uint32_t most, ExtremalRoot& out,
                     Sought sought) noexcept {
+  TACTUS_DCHECK(b.surface() != nullptr && scale > 0);
   double last = std::numeric_limits<double>::infinity();
   for (out.iterations = 0;; ++out.iterations) {
     Local s = look(a, b, scale);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/collide/convex/narrow_core.h"
 #include "core/collide/narrow_table.h"
 #include "core/collide/places/points_ahead.h"
 #include "core/collide/time/separation.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -20,6 +22,7 @@ constexpr double kTouching = 1e-7;
 // shapes are nearer, or overlap more, than along n is refused, and the shift made smaller. False: none was found.
 bool meet_along(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, const Separation& d, double reach,
                 double behind, Witness& witness, ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(not_below(behind, 0));
   const double least = d.gap > 0 ? std::min(0.5 * d.gap, d.gap - 1e-3 * behind) : 1.001 * d.gap - 1e-6 * behind;
   for (int attempt = 0; attempt < 4; ++attempt, behind *= 0.03) {
     witness.axis_A = X_WA.R.transpose() * d.n_W;
@@ -97,6 +100,7 @@ bool look_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
 
 void collide_ahead(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, double reach, Witness& witness,
                    ContactBuffer& out) noexcept {
+  TACTUS_DCHECK(!is_mesh_pair(a, b) && not_below(reach, 0));
   if (is_smooth_pair(a, b)) {
     collide_smooth_within(a, X_WA, b, X_WB, reach, witness, out);
     return add_points_ahead(a, X_WA, b, X_WB, out);

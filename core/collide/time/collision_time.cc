@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -87,6 +88,7 @@ double CollisionSearch::step_from(const ChiJet& at) const noexcept {
 // them: of a cubic over a quadratic, where that is positive between the ends, else of the polynomial of degree 5. Where
 // bodies turn, chi'' is not constant; where a normal turns fast, chi has a root or a pole nearby in the complex plane.
 double CollisionSearch::corrected(double step) const noexcept {
+  TACTUS_DCHECK(low_ <= high_);
   if (options_.method != RootMethod::quadratic || !low_jet_.known || !high_jet_.known) return step;
   const bool from_low = last_ == low_;
   const ChiJet &at = last_jet_, &other = from_low ? high_jet_ : low_jet_;
@@ -133,13 +135,16 @@ double CollisionSearch::predict() const noexcept {
       return low_ + (high_ - low_) * (low_jet_.chi / (low_jet_.chi - high_jet_.chi));
     case RootMethod::bisection:
       return kNever;
-    default:
-      return last_jet_.known ? last_ + corrected(step_from(last_jet_)) : kNever;
+    case RootMethod::quadratic:
+    case RootMethod::newton:
+      break;
   }
+  return last_jet_.known ? last_ + corrected(step_from(last_jet_)) : kNever;
 }
 
 // Is the touch within the tolerance after low_? By the bracket, or by the rates there.
 bool CollisionSearch::near_touch() const noexcept {
+  TACTUS_DCHECK(not_below(options_.distance_tolerance, 0));
   const bool touches_at_high = !high_jet_.known || high_jet_.chi <= 0;
   if (high_ - low_ <= options_.time_tolerance) return touches_at_high;
   if (low_jet_.chi < 0 || !draws_nearer(low_jet_)) return false;

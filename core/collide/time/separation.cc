@@ -1,5 +1,8 @@
 #include "core/collide/time/separation.h"
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {

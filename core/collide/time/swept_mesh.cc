@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/collide/narrow_phase.h"
 #include "core/collide/time/sweep.h"
+#include "core/math/checks.h"
 #include "core/shape/mesh/triangle_tree.h"
 
 namespace tactus {
@@ -149,6 +150,7 @@ SweptFacet::SweptFacet() {
 }
 
 void SweptFacet::set(const TriangleMesh& mesh, std::uint32_t triangle, double depth) noexcept {
+  TACTUS_DCHECK(triangle < mesh.triangles.size());
   const Vec3& n = mesh.normals[triangle];
   solid_.centroid.setZero(), solid_.radius = 0;
   for (std::uint32_t k = 0; k < 3; ++k) {

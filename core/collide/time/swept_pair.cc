@@ -1,8 +1,10 @@
 #include "core/collide/time/swept_pair.h"
 
+#include "core/check.h"
 #include "core/collide/narrow_phase.h"
 #include "core/collide/places/mesh_places.h"
 #include "core/collide/time/sweep.h"
+#include "core/math/checks.h"
 #include "core/shape/smooth/smooth_surface.h"
 
 namespace tactus {
@@ -11,6 +13,7 @@ namespace {
 
 // How fast the shape can move against n, per step. arm: of the points that matter about the mass centre.
 double speed_along(const SweptShape& s, const Vec3& n_W, double t, double arm) noexcept {
+  TACTUS_DCHECK(not_below(arm, 0));
   if (t >= s.stopped) return 0;
   return n_W.dot(s.travel_W) + s.turn_W.cross(n_W).norm() * arm;
 }
@@ -126,6 +129,7 @@ bool is_swept_pair(const Shape& a, const Shape& b) noexcept {
 }
 
 SweptTouch first_touch(const SweptShape& a, const SweptShape& b, double slack, double deepest, double until) noexcept {
+  TACTUS_DCHECK(not_below(slack, 0));
   const bool plane = b.shape.kind == ShapeKind::half_space;  // meets a hull where it is the surface's own
   const bool folded = is_folded(a.shape) || is_folded(b.shape) || is_mesh_smooth_pair(a.shape, b.shape);
   if (!plane && folded) return first_touch_folded(a, b, slack, deepest, until);

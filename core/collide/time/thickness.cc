@@ -77,9 +77,13 @@ double half_thickness(const Shape& shape) {
       return 0.5 * width_of_mesh(*shape.mesh);
     case ShapeKind::smooth:
       return 0.5 * width_of_surface(*shape.smooth);
-    default:
-      return smallest_size(shape);
+    case ShapeKind::sphere:
+    case ShapeKind::box:
+    case ShapeKind::capsule:
+    case ShapeKind::cylinder:
+      break;
   }
+  return smallest_size(shape);
 }
 
 double radius_about(const Shape& shape, const Vec3& q_S) {
@@ -99,9 +103,11 @@ double radius_about(const Shape& shape, const Vec3& q_S) {
       return far;
     case ShapeKind::smooth:
       return (shape.smooth->centre() - q_S).norm() + shape.smooth->radius();
-    default:
-      return q_S.norm() + std::max(along_z, shape.radius);
+    case ShapeKind::sphere:
+    case ShapeKind::capsule:
+      break;
   }
+  return q_S.norm() + std::max(along_z, shape.radius);
 }
 
 }  // namespace tactus

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -48,6 +51,7 @@ ExactForces::ExactForces(const Model& model, const Limits& limits)
       stage_force_(kStages * contacts_.size()) {}
 
 void ExactForces::start(const Tick& tick, const State& state) noexcept {
+  TACTUS_ASSERT(state.body_count() == bodies_.size() && state.q.size() == 7 * bodies_.size());
   solver_.share_work();
   tick_ = &tick;
   state_ = &state;
@@ -56,6 +60,7 @@ void ExactForces::start(const Tick& tick, const State& state) noexcept {
 
 // Frames of all bodies and shapes, and how free bodies move without contact forces.
 void ExactForces::place(const double* q, const double* v) noexcept {
+  TACTUS_DCHECK(tick_ != nullptr && state_ != nullptr);  // after start()
   for (BodyIndex b = 0; b < bodies_.size(); ++b) {
     const Body& body = model_.bodies[b];
     const double *x = q + std::size_t{7} * b, *y = v + std::size_t{6} * b;
@@ -103,6 +108,7 @@ void ExactForces::find_jet(FollowedContact& c, std::span<const Frame> X_WS,
   } else {
     c.jet = contact_jet(c.features, X_WA, A, X_WB, B);
   }
+  TACTUS_DCHECK(!c.jet.known || is_unit(c.jet.nhat_BA));
   c.e = ContactProblem::frame(c.jet.nhat_BA, model_.planar);
 }
 
@@ -131,6 +137,7 @@ void ExactForces::load(FollowedContact& c) noexcept {
   if (along.dot(c.slip_W) > kTurn * along.norm()) c.slip_W = along.normalized();
   const Eigen::Vector2d s = (c.e.transpose() * c.slip_W).tail<2>();
   if (s.norm() > 0) row->slip = s.normalized();
+  TACTUS_DCHECK(is_unit(row->slip) && not_below(row->mu, 0));
 }
 
 void ExactForces::give(const FollowedContact& c, SpatialForce* F) const noexcept {
@@ -140,6 +147,7 @@ void ExactForces::give(const FollowedContact& c, SpatialForce* F) const noexcept
 }
 
 void ExactForces::begin_trial(double dt) noexcept {
+  TACTUS_DCHECK(not_below(dt, 0) && count_ <= start_force_.size());
   stage_ = 0;
   trial_share_ = trial_dt_ > 0 ? std::min(dt / trial_dt_, kLongestShare) : 0;
   trial_dt_ = dt;
@@ -147,6 +155,7 @@ void ExactForces::begin_trial(double dt) noexcept {
 }
 
 Vec3 ExactForces::guess(std::uint32_t i) const noexcept {
+  TACTUS_DCHECK(i < count_ && stage_ <= kStages);
   if (stage_ == kStages || trial_share_ == 0) return contacts_[i].force;
   return start_force_[i] + trial_share_ * (stage_force_[kStages * i + stage_] - start_force_[i]);
 }
@@ -180,6 +189,7 @@ void ExactForces::evaluate(const double* q, const double* v, SpatialForce* F_Bcm
   for (std::uint32_t k = 0; k < problem_.block_count(); ++k) {
     const ProblemBlock& block = problem_.block(k);
     const Eigen::Map<const Vec3> a(u_.data() + block.start), alpha(u_.data() + block.start + 3);
+    TACTUS_DCHECK(block.size == 6 && free(block.body));  // robots do not come here
     motions_[block.body].a_W += block.root_inv_mass * a;
     motions_[block.body].alpha_W += block.C * alpha;
   }
@@ -298,6 +308,7 @@ void ExactForces::hold_energy(const double* q0, const double* v0, State& state) 
     const double rest = group.gained - (group.square + group.along - left) - group.mass * lift;
     const double kinetic = left + 0.5 * group.mass * group.u.squaredNorm();
     group.all = rest > 0 ? std::sqrt(std::max(0.0, 1 - rest / std::max(kinetic, rest))) : 1;
+    TACTUS_DCHECK(not_outside(group.share, 0, 1) && not_outside(group.all, 0, 1));  // motion is taken, never given
   }
   for (BodyIndex b = 0; b < bodies_.size(); ++b) {
     if (!rolls(b)) continue;
@@ -314,6 +325,7 @@ double ExactForces::normal_mobility(const FollowedContact& c) const noexcept {
     const Vec3 arm = (c.p_W() - k.X_WBcm.p).cross(c.jet.nhat_BA);
     sum += k.inv_mass + arm.dot(k.inv_I_W * arm);
   }
+  TACTUS_DCHECK(not_below(sum, 0));
   return sum;
 }
 
@@ -352,6 +364,7 @@ void ExactForces::project(double dt, State& state) noexcept {
       const bool sticks = !c.slides && c.force.tail<2>().norm() < (1 - 1e-9) * limit;
       if (sticks) {
         const Mat3 K = point_mobility(bodies_[c.body_a], c.p_W()) + point_mobility(bodies_[c.body_b], c.p_W());
+        TACTUS_DCHECK(is_symmetric(K));
         shift(c, -(K.ldlt().solve(slip)), changed_);
       } else {
         shift(c, -c.jet.nhat_BA.dot(slip) / mobility * c.jet.nhat_BA, changed_);
@@ -365,6 +378,12 @@ void ExactForces::project(double dt, State& state) noexcept {
     }
     state.set_velocity(b, state.v_WBcm(b) + changed_[b].v, state.w_WB(b) + changed_[b].w);
   }
+}
+
+Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
+  const Vec3 v =
+      material_velocity(forces.motion(c.body_a), c.jet.pa) - material_velocity(forces.motion(c.body_b), c.jet.pb);
+  return v - c.jet.nhat_BA.dot(v) * c.jet.nhat_BA;
 }
 
 }  // namespace tactus

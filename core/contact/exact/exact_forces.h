@@ -140,4 +140,7 @@ class ExactForces final : public ForceLaw {
   std::vector<Vec3> start_force_, stage_force_;  // kStages a contact
 };
 
+// How A slides over B at a contact, by the velocities that the forces saw last [m/s].
+Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept;
+
 }  // namespace tactus

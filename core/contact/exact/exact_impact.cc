@@ -1,6 +1,7 @@
 // Impulses at the start of a piece of the exact stepper, and what it publishes at the end.
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
 #include "core/contact/exact/exact_stepper.h"
 #include "core/contact/impact/impact_simultaneous.h"
@@ -41,6 +42,7 @@ void ExactStepper::strike(const Tick& tick, State& state, StepReport& report) no
       chosen[first + points++] = contacts[i].point;
       centre += contacts[i].p_W();
     }
+    TACTUS_DCHECK(points > 0 && count < n);
     const FollowedContact& c = contacts[first];
     impacts[count] = {c.body_a, c.body_b, c.jet.nhat_BA, centre / points, c.restitution, c.mu_dynamic, pending, false,
                       0,        0};
@@ -77,6 +79,7 @@ void ExactStepper::publish(const Tick& tick, State& state) noexcept {
     record.phase = ContactPhase::apart;
   }
   for (const FollowedContact& c : forces_.contacts()) {
+    TACTUS_DCHECK(c.manifold < tick.contacts.manifold_count && c.point < tick.contacts.point_count);
     tick.contact_force[c.point].force = c.e * c.force;
     if (c.force[0] > 0) state.pairs[tick.contacts.manifolds[c.manifold].pair].phase = ContactPhase::resting;
   }

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <span>
 
+#include "core/check.h"
 #include "core/collide/feature/feature_jet.h"
 #include "core/collide/places/collide_places.h"
 #include "core/collide/places/extremal_places.h"
 #include "core/collide/places/fitting_points.h"
 #include "core/contact/body_response.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -19,7 +21,6 @@ constexpr std::uint32_t kMostPieces = 128;
 // microsecond. After so many such ends at a body in a step, ends of their forces are not looked for any more (forces go
 // on through the stages of a piece), and what slips by less than kStickAtLast sticks.
 constexpr std::uint32_t kManyShared = 3;
-constexpr int kMostBackUps = 16;
 constexpr double kTouch = 1e-8;        // gaps up to this touch [m]
 constexpr double kTouchAgain = 1e-11;  // what features of a pair that opened overlap by more has touched again [m]
 // Of a smooth surface that fits another along a line or over an area: as it rolls, its lowest place runs away from the
@@ -33,24 +34,15 @@ constexpr double kStick = 1e-7;      // slip that is none [m/s]
 // The same where slip has just turned round: its direction turns faster the slower it is, and no step is short enough
 // to follow it to its end. What is left would go within some microseconds.
 constexpr double kStickTurned = 1e-5;
-constexpr double kStickAtLast = 1e-4;     // and in a step of many pieces, where slips of several contacts turn in turns
-constexpr double kTimeTolerance = 1e-11;  // of events [s]
-constexpr double kWeak = 1e-7;            // a force below this, of what acts without it, has no end to be looked for
-constexpr double kMostDrift = 1e-6;       // of contacts in a piece; with more it is made shorter [m] ...
-constexpr double kMostRolledIn = 5e-8;    // the same of what an area of contact overlaps by [m]
-constexpr double kMostCuts = 64;          // ... to this part of a step
-constexpr int kMostRoots = 60;
+constexpr double kStickAtLast = 1e-4;   // and in a step of many pieces, where slips of several contacts turn in turns
+constexpr double kMostDrift = 1e-6;     // of contacts in a piece; with more it is made shorter [m] ...
+constexpr double kMostRolledIn = 5e-8;  // the same of what an area of contact overlaps by [m]
+constexpr double kMostCuts = 64;        // ... to this part of a step
 constexpr std::uint64_t kFindWork = 10'000;  // a look for all contacts, and a tenth for each that is found
 constexpr int kBisections = 40;
 constexpr double kSamePlace = 1e-7;   // of sharp pieces [m]
 constexpr double kSameNormal = 1e-2;  // [rad]
 constexpr double kSameWay = 0.95;     // cosine, of one place's normals at two times
-
-Vec3 slip_of(const FollowedContact& c, const ExactForces& forces) noexcept {
-  const Vec3 v =
-      material_velocity(forces.motion(c.body_a), c.jet.pa) - material_velocity(forces.motion(c.body_b), c.jet.pb);
-  return v - c.jet.nhat_BA.dot(v) * c.jet.nhat_BA;
-}
 
 double rate_of(const FollowedContact& c, const ExactForces& forces) noexcept {
   return gap_rate(c.jet, forces.motion(c.body_a), forces.motion(c.body_b));
@@ -119,6 +111,7 @@ ExactStepper::ExactStepper(const Model& model, const Limits& limits)
 
 void ExactStepper::follow(const Tick& tick, std::uint32_t manifold, std::uint32_t point, const PairRecord& record,
                           FollowedContact& out) const noexcept {
+  TACTUS_DCHECK(manifold < tick.contacts.manifold_count && point < tick.contacts.point_count);
   const Manifold& m = tick.contacts.manifolds[manifold];
   const ShapeInstance &a = tick.model.shapes[m.shape_a], &b = tick.model.shapes[m.shape_b];
   const SurfacePair& surface = tick.model.surface(a.material, b.material);
@@ -163,6 +156,7 @@ bool ExactStepper::rolls(const Tick& tick, std::uint32_t manifold, const PairRec
 
 // All contacts that touch, at the state that the finder saw.
 void ExactStepper::gather(const Tick& tick, const State& state) noexcept {
+  TACTUS_DCHECK(is_well_formed(tick.contacts, state.body_count(), state.pairs.size()));
   forces_.clear();
   for (std::uint32_t i = 0; i < tick.contacts.manifold_count; ++i) {
     const Manifold& m = tick.contacts.manifolds[i];
@@ -215,6 +209,7 @@ void ExactStepper::classify() noexcept {
   forces_.keep([&](const FollowedContact& c) {
     if (rate_of(c, forces_) <= kStay) return true;
     // It opens, but what it overlaps by now is no collision.
+    TACTUS_DCHECK(hidden_count_ < hidden_.size());
     hidden_[hidden_count_] = hidden(c);
     hidden_[hidden_count_++].opens = true;
     return false;
@@ -226,6 +221,7 @@ void ExactStepper::classify() noexcept {
     const bool at_last = many_ || shares_on(c);
     c.slides = speed > (at_last ? kStickAtLast : turned ? kStickTurned : kStick);
     if (c.slides) c.slip_W = slip / speed;
+    TACTUS_DCHECK(!c.slides || is_unit(c.slip_W));
   }
 }
 
@@ -254,6 +250,7 @@ void ExactStepper::restore(State& state) const noexcept {
 
 // From the start of the piece to dt after it, with forces, drift and motions of that time.
 void ExactStepper::integrate(const Tick& tick, double dt, State& state) noexcept {
+  TACTUS_DCHECK(not_below(dt, 0) && forces_.contacts().size() <= start_.size());
   restore(state);
   const std::span<FollowedContact> contacts = forces_.contacts();
   for (std::size_t i = 0; i < contacts.size(); ++i) {
@@ -427,6 +424,7 @@ double ExactStepper::touch_time(const Tick& tick, const Overlap& overlap, double
     integrate(tick, search.next(), state);
     search.take(now());
   }
+  TACTUS_DCHECK(!search.result().found || not_outside(search.result().t, 0, dt));
   report.evaluations += search.result().evaluations;
   return search.result().found ? search.result().t : -1;
 }
@@ -437,6 +435,7 @@ double ExactStepper::bisect(const Tick& tick, double dt, State& state) noexcept 
   Overlap overlap;
   for (int i = 0; i < kBisections && high - low > kTimeTolerance && !forces_.spent(); ++i) {
     const double middle = 0.5 * (low + high);
+    TACTUS_DCHECK(low <= middle && middle <= high);
     check(tick, middle, state);
     (find_overlap(tick, state, overlap) ? high : low) = middle;
   }
@@ -474,70 +473,6 @@ double ExactStepper::back_up(const Tick& tick, double dt, State& state, ExactRep
   return dt;
 }
 
-// Positive at the start of the piece; negative once the contact has broken, or slip has turned round.
-double ExactStepper::event_value(const Event& event) noexcept {
-  const FollowedContact& c = forces_.contacts()[event.contact];
-  if (event.slip) return slip_of(c, forces_).dot(c.slip_W);
-  return c.force[0] > 0 ? c.force[0] * c.mobility : -c.opening;
-}
-
-// A contact whose push or slip has ended, but the one known.
-bool ExactStepper::find_event(const Event& known, Event& out) noexcept {
-  const std::span<FollowedContact> contacts = forces_.contacts();
-  for (std::uint32_t i = 0; i < contacts.size(); ++i) {
-    const double least = kWeak * contacts[i].free.norm();
-    for (const bool slip : {false, true}) {
-      out = {i, slip};
-      if (known.contact == i && known.slip == slip) continue;
-      if (slip ? !contacts[i].slides : start_[i].push <= least || shares_on(contacts[i])) continue;
-      if (event_value(out) < (slip ? 0 : -least)) return true;
-    }
-  }
-  return false;
-}
-
-// Regula falsi (Illinois) between the start and dt; the state is left at the time given, just after the event.
-double ExactStepper::event_time(const Tick& tick, const Event& event, double dt, State& state) noexcept {
-  const Start& start = start_[event.contact];
-  double low = 0, f_low = event.slip ? start.slip : start.push, high = dt, f_high = event_value(event);
-  double at = dt;
-  int side = 0;
-  for (int i = 0; i < kMostRoots && high - low > kTimeTolerance && !forces_.spent(); ++i) {
-    at = low + (high - low) * f_low / (f_low - f_high);
-    // Ends that hardly move are moved by what is left to be found.
-    at = std::clamp(at, low + 0.25 * kTimeTolerance, high - 0.25 * kTimeTolerance);
-    integrate(tick, at, state);
-    const double f = event_value(event);
-    if (f < 0) {
-      high = at, f_high = f;
-      if (side < 0) f_low *= 0.5;
-      side = -1;
-    } else {
-      low = at, f_low = std::max(f, 1e-300);
-      if (side > 0) f_high *= 0.5;
-      side = 1;
-    }
-  }
-  if (at != high) integrate(tick, high, state);
-  return high;
-}
-
-// The first end of a push or of slip within dt.
-double ExactStepper::end_at_event(const Tick& tick, double dt, State& state, ExactReport& report) noexcept {
-  Event known{kNone, false}, event{};
-  for (int i = 0; i < kMostBackUps && !forces_.spent() && find_event(known, event); ++i) {
-    dt = event_time(tick, event, dt, state);
-    known = event;
-  }
-  if (known.contact == kNone) return dt;
-  ++(known.slip ? report.stops : report.breaks);
-  const FollowedContact& c = forces_.contacts()[known.contact];
-  if (c.fits) ++shared_ends_[c.body_a], ++shared_ends_[c.body_b];
-  if (known.slip) turned_a_ = c.shape_a, turned_b_ = c.shape_b;
-  tick.finder->find();
-  return dt;
-}
-
 // From the present state to the next discontinuity, at most `left`. Gives the time that passed.
 double ExactStepper::piece(const Tick& tick, double left, State& state, StepReport& report) noexcept {
   many_ = report.exact.pieces >= kManyPieces;
@@ -569,6 +504,7 @@ double ExactStepper::piece(const Tick& tick, double left, State& state, StepRepo
 }
 
 double ExactStepper::advance(const Tick& tick, State& state, StepReport& report) noexcept {
+  TACTUS_ASSERT(tick.finder != nullptr && tick.model.robots.empty());
   forces_.start(tick, state);
   turned_a_ = turned_b_ = kNone;
   std::fill(shared_ends_.begin(), shared_ends_.end(), 0U);
@@ -577,6 +513,7 @@ double ExactStepper::advance(const Tick& tick, State& state, StepReport& report)
   while (left > kTimeTolerance && exact.pieces < kMostPieces) {
     const std::uint32_t before = exact.discontinuities();
     const double dt = piece(tick, left, state, report);
+    TACTUS_DCHECK(not_outside(dt, 0, left));
     ++exact.pieces;
     if (forces_.spent()) {  // what this piece found is worth nothing: the rest of the step begins where it did
       restore(state);

@@ -76,6 +76,8 @@ class ExactStepper {
   double end_at_event(const Tick& tick, double dt, State& state, ExactReport& report) noexcept;
   double piece(const Tick& tick, double left, State& state, StepReport& report) noexcept;
 
+  static constexpr int kMostBackUps = 16;           // from one event of a piece to an earlier one
+  static constexpr double kTimeTolerance = 1e-11;   // of events [s]
   static constexpr std::uint32_t kManyPieces = 64;  // of a step: what goes on for ever by ever less is ended
   bool many_ = false;
   [[nodiscard]] bool shares_on(const FollowedContact& c) const noexcept;

@@ -7,8 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "core/check.h"
 #include "core/collide/feature/feature_pairs.h"
 #include "core/contact/solve/contact_island.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -33,11 +35,13 @@ struct GroupedContacts {
   bool gentle = false;  // overlaps may stay as they are in this step: no solution can then give energy
 
   [[nodiscard]] std::span<const std::uint32_t> of(const ContactGroup& group) const noexcept {
+    TACTUS_DCHECK(members != nullptr && group.iota + group.kappa > 0);
     return {members + group.first, group.iota + group.kappa};
   }
   // What is added to c where overlaps may stay: what c asks for beyond that [m/s].
   [[nodiscard]] double left(std::uint32_t i) const noexcept { return gentle ? asked(i) : 0; }
   [[nodiscard]] double asked(std::uint32_t i) const noexcept {
+    TACTUS_DCHECK(i < bounce.size() && not_above(bounce[i], 0));
     return std::max(0.0, bounce[i] - problem->contact(i).bias);
   }
   // Rate of the gap of contact i at the end of the step, for half velocities u [m/s].

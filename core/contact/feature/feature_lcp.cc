@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -82,9 +85,12 @@ double FeatureLcp::slack_entry(const Row& row, const Row& column) const noexcept
       return (row.kind == Kind::d || row.kind == Kind::normal) && row.member == column.member ? scale_ : 0;
     case Kind::e:
       return row.kind == Kind::e ? -scale_ : 0;
-    default:
-      return 0;
+    case Kind::normal:
+    case Kind::friction:
+    case Kind::bounded:
+      break;
   }
+  return 0;
 }
 
 // What an impulse does to the gaps and slips of all rows. Rows e and p of a group hold the gap of its first member
@@ -92,6 +98,7 @@ double FeatureLcp::slack_entry(const Row& row, const Row& column) const noexcept
 void FeatureLcp::fill_impulse_column(const GroupedContacts& all, std::span<const std::uint32_t> groups,
                                      std::uint32_t column) noexcept {
   const ContactProblem& problem = *all.problem;
+  TACTUS_DCHECK(problem.half_size() <= half_.size());
   std::fill(half_.begin(), half_.begin() + problem.half_size(), 0.0);
   push(problem, problem.contact(rows_[column].contact), axis_of(rows_[column].direction), half_.data());
   std::uint32_t known = kNoContact, known_first = kNoContact;
@@ -119,6 +126,7 @@ void FeatureLcp::fill(const GroupedContacts& all, const ContactIsland& island,
                       std::span<const std::uint32_t> groups) noexcept {
   scale_ = 0;
   for (const std::uint32_t i : island.contacts) scale_ = std::max(scale_, all.problem->contact(i).mobility);
+  TACTUS_DCHECK(not_below(scale_, 0));  // slack counts as impulse by it
   std::int32_t normal = -1;
   for (std::uint32_t r = 0; r < n_; ++r) {
     const Row& row = rows_[r];
@@ -133,6 +141,7 @@ void FeatureLcp::fill(const GroupedContacts& all, const ContactIsland& island,
         if (row.group != kNoContact) b_[r] = first;
         break;
       case Kind::friction:
+        TACTUS_DCHECK(normal >= 0 && rows_[std::uint32_t(normal)].contact == row.contact);
         b_[r] = axis_of(row.direction).dot(contact.b);
         hi_[r] = contact.mu * std::sqrt(0.5), normal_[r] = normal;
         break;
@@ -185,6 +194,7 @@ bool FeatureLcp::solve(const GroupedContacts& all, const ContactIsland& island, 
   for (std::uint32_t r = 0; r < n_; ++r) {
     if (rows_[r].kind != Kind::normal || rows_[r].group == kNoContact) continue;
     if (rows_[r].group != last) last = rows_[r].group, most = 1e-12 * largest;
+    TACTUS_DCHECK(rows_[r].member < all.groups[groups[last]].iota);  // kappa never pushes
     if (z_[r] > most) most = z_[r], choice[groups[last]] = rows_[r].contact;
   }
   return true;

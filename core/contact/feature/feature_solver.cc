@@ -5,6 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -26,6 +29,7 @@ struct Largest {
 };
 Largest largest(const GroupedContacts& all, std::span<const std::uint32_t> members, std::uint32_t chosen, double tol,
                 const double* u) noexcept {
+  TACTUS_DCHECK(!members.empty());
   Largest best;
   for (const std::uint32_t i : members) best.rate = std::max(best.rate, all.rate(i, u));
   for (const std::uint32_t i : members) {
@@ -39,6 +43,7 @@ Largest largest(const GroupedContacts& all, std::span<const std::uint32_t> membe
 // seam the face on which a corner slides is preferred to the one that it has not reached.
 std::uint32_t first_choice(const GroupedContacts& all, const ContactGroup& group, double tol,
                            const double* u) noexcept {
+  TACTUS_DCHECK(group.iota > 0);
   const auto iota = all.of(group).first(group.iota);
   Largest best;
   for (const std::uint32_t i : iota) {
@@ -90,8 +95,10 @@ FeatureSolver::FeatureSolver(const Model& model, const Limits& limits, std::uint
 
 // The convex problem of the island's U-constraints and chosen contacts.
 void FeatureSolver::solve_chosen(const GroupedContacts& all, const Island& island, bool rough) noexcept {
+  TACTUS_DCHECK(solver_ != nullptr && p_ != nullptr);
   for (const std::uint32_t i : island.contacts.contacts) active_[i] = all.always[i];
   for (const std::uint32_t g : island.groups) {
+    TACTUS_DCHECK(choice_[g] == kNoContact || choice_[g] < all.problem->count());
     if (choice_[g] != kNoContact) active_[choice_[g]] = 1;
   }
   std::uint32_t n = 0;
@@ -143,6 +150,7 @@ bool FeatureSolver::mixed_contact(const GroupedContacts& all, ProblemContact& ou
   const double size = std::sqrt(c * c + s * s);
   if (!(size > 0)) return false;
   mix_.c = c /= size, mix_.s = s /= size;
+  TACTUS_DCHECK(not_outside(mix_.w, -1e-9, 1 + 1e-9));  // false position, to rounding
   const auto between = [&](double x, double y) { return (1 - mix_.w) * x + mix_.w * y; };
   double* Y = mixed_Y_.data();
   for (int side = 0; side < 2; ++side) {
@@ -163,6 +171,7 @@ bool FeatureSolver::mixed_contact(const GroupedContacts& all, ProblemContact& ou
 // The weight at which both gaps close, between a alone (b opens) and b alone (a opens): regula falsi, Illinois.
 bool FeatureSolver::mix(const GroupedContacts& all, const Island& island, std::uint32_t group, std::uint32_t a,
                         std::uint32_t b) noexcept {
+  TACTUS_DCHECK(a != b && a < all.problem->count() && b < all.problem->count());
   choice_[group] = a;
   mix_ = {group, a, b, 0, 1, 0};
   double lo = 0, hi = 1, f_lo = 0, f_hi = 0;
@@ -355,6 +364,7 @@ void FeatureSolver::restart(const GroupedContacts& all, const Island& island) no
 // With a share of the work that is left.
 template <typename Attempt>
 bool FeatureSolver::within(double share, Attempt attempt) noexcept {
+  TACTUS_DCHECK(share >= 0 && share <= 1);
   const std::uint64_t left = work_.left, part = static_cast<std::uint64_t>(share * static_cast<double>(left));
   work_.left = part;
   const bool done = attempt();
@@ -426,6 +436,7 @@ void FeatureSolver::keep_kinds(const GroupedContacts& all, std::span<const std::
 
 // Islands of contacts, by size; groups sorted by theirs.
 void FeatureSolver::split(const GroupedContacts& all) noexcept {
+  TACTUS_DCHECK(all.groups.size() <= sorted_.size());
   islands_.split(*all.problem);
   for (std::uint32_t k = 0; k < islands_.count(); ++k) {
     for (const std::uint32_t i : islands_.island(k).contacts) island_of_[i] = k;
@@ -465,6 +476,8 @@ void FeatureSolver::remember_start(const GroupedContacts& all, const Island& isl
 
 SolverReport FeatureSolver::solve(const GroupedContacts& all, bool printed, std::uint32_t friction_directions,
                                   SolverWork work, ContactSolver& solver, Vec3* p, double* u) noexcept {
+  TACTUS_ASSERT(all.problem != nullptr && all.groups.size() <= choice_.size());
+  TACTUS_ASSERT(all.always.size() == all.problem->count() && all.bounce.size() == all.problem->count());
   SolverReport report;
   solver_ = &solver, directions_ = friction_directions, p_ = p, iterations_ = 0;
   work_ = work;
@@ -502,6 +515,7 @@ bool FeatureSolver::solve_groups(const GroupedContacts& all, Island island, std:
   for (const std::uint32_t i : island.contacts.contacts) {
     island.scale = std::max(island.scale, all.problem->contact(i).b.cwiseAbs().maxCoeff());
   }
+  TACTUS_DCHECK(groups.size() <= kept_.size());
   if (!(island.scale > 0)) island.scale = 1;
   const auto kept = [&] {
     std::size_t n = 0;

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -27,12 +30,6 @@ double overlap_left(double depth, const Tick& tick) noexcept {
   return depth - tick.h * pace;
 }
 
-std::uint32_t joint_rows(const Model& model) noexcept {
-  std::uint32_t n = 0;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-
 }  // namespace
 
 FeatureStepper::FeatureStepper(const Model& model, const Limits& limits)
@@ -47,10 +44,10 @@ FeatureStepper::FeatureStepper(const Model& model, const Limits& limits)
       place_(limits.problem_contacts),
       groups_(limits.problem_contacts),
       members_(std::size_t{4} * limits.problem_contacts),
-      always_(limits.problem_contacts + joint_rows(model)),
-      touching_(limits.problem_contacts + joint_rows(model)),
-      resting_(limits.problem_contacts + joint_rows(model)),
-      bounce_(limits.problem_contacts + joint_rows(model)) {}
+      always_(problem_contacts_max(model, limits)),
+      touching_(problem_contacts_max(model, limits)),
+      resting_(problem_contacts_max(model, limits)),
+      bounce_(problem_contacts_max(model, limits)) {}
 
 // Overlaps: a constraint's gaps all count from the least of its members' overlaps, which is what may stay of it; those
 // that may push from the least of theirs, where one that only witnesses is apart.
@@ -58,6 +55,7 @@ void FeatureStepper::start(const Tick& tick) noexcept {
   std::fill_n(contact_of_manifold_.begin(), tick.contacts.manifold_count, kNoContact);
   const auto contacts = pairs_.contacts();
   for (std::uint32_t i = 0; i < contacts.size(); ++i) {
+    TACTUS_DCHECK(contacts[i].manifold < tick.contacts.manifold_count);
     contact_of_manifold_[contacts[i].manifold] = i;
     shift_[i] = contacts[i].unilateral ? overlap_left(-contacts[i].gap, tick) : 0;
     bounce_of_[i] = 0;
@@ -90,6 +88,7 @@ bool FeatureStepper::bias(const ContactStart& s, double& out) const noexcept {
   }
   if (s.restitution > 0 && s.before < -p.impact_epsilon && s.gap + s.h * s.free < 0) {
     const double bounced = std::min(out, s.restitution * s.before);
+    TACTUS_DCHECK(not_above(bounced - out, 0));
     if (i != kNoContact) bounce_of_[i] = bounced - out;
     out = bounced;
   }
@@ -101,6 +100,7 @@ float FeatureStepper::point_key(const Tick& tick, const ProblemContact& contact)
   const std::uint32_t i = contact_of_manifold_[contact.manifold];
   if (i == kNoContact) return TimeStepper::point_key(tick, contact);
   const FeatureContact& c = pairs_.contacts()[i];
+  TACTUS_DCHECK(c.feature_a < 1024 && c.feature_b < 1024);  // or two features have one key
   return static_cast<float>(((static_cast<std::uint32_t>(c.kind) + 1) << 20U) + (c.feature_a << 10U) + c.feature_b);
 }
 
@@ -113,6 +113,7 @@ void FeatureStepper::list_groups(const ContactProblem& problem) noexcept {
     if (problem.contact(i).manifold == kNone) continue;
     const std::uint32_t c = contact_of_manifold_[problem.contact(i).manifold];
     if (c == kNoContact) continue;
+    TACTUS_DCHECK(place_[c] == kNoContact);  // a feature's contact stands in the problem once
     place_[c] = i;
     always_[i] = contacts[c].unilateral ? 1 : 0;
     touching_[i] = std::abs(contacts[c].gap) <= kTouching ? 1 : 0;
@@ -134,6 +135,7 @@ void FeatureStepper::list_members(const FeatureGroup& group, ContactGroup& out) 
       ++(pushing ? out.iota : out.kappa);
     }
   }
+  TACTUS_DCHECK(out.iota <= group.iota && next <= members_.data() + members_.size());
 }
 
 SolverReport FeatureStepper::solve(const Tick& tick, const ContactProblem& problem, ContactSolver& solver, Vec3* p,
@@ -141,6 +143,7 @@ SolverReport FeatureStepper::solve(const Tick& tick, const ContactProblem& probl
   list_groups(problem);
   std::uint32_t group_count = 0, member_count = 0;
   for (const FeatureGroup& group : pairs_.groups()) {
+    TACTUS_DCHECK(group_count < groups_.size());
     ContactGroup& out = groups_[group_count];
     out = {group.kind, member_count, 0, 0};
     list_members(group, out);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
 #include "core/contact/impact/impact_slip.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -23,6 +25,7 @@ Vec3 within_energy(const Mat3& K, const Vec3& v_rel, const Vec3& frictionless, c
   // The larger root of a s^2 + b s + c, c <= 0.
   const double root = std::sqrt(b * b - 4 * a * c);
   const double s = b > 0 ? -2 * c / (b + root) : (root - b) / (2 * a);
+  TACTUS_DCHECK(not_below(s, 0));
   return frictionless + std::min(s, 1.0) * d;
 }
 
@@ -38,6 +41,8 @@ Vec3 slip_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double res
 
 Vec3 collision_impulse(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double restitution, double mu,
                        RestitutionLaw law) noexcept {
+  TACTUS_DCHECK(is_symmetric(K) && is_unit(nhat));
+  TACTUS_DCHECK(restitution >= 0 && restitution <= 1 && mu >= 0);
   if (law != RestitutionLaw::newton) return slip_impulse(K, v_rel, nhat, restitution, mu, law);
   const double v_n = nhat.dot(v_rel);
   if (v_n >= 0) return Vec3::Zero();
@@ -88,6 +93,7 @@ bool wanted(const ImpactContact& c, const std::uint32_t* body_stamp) noexcept {
 ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, double epsilon, std::uint32_t max_sweeps,
                              const Kinematics& kinematics, std::uint32_t* body_stamp, State& state,
                              RestitutionLaw law) noexcept {
+  TACTUS_DCHECK(epsilon >= 0 && body_stamp != nullptr);
   ImpactResult result;
   std::fill(body_stamp, body_stamp + state.body_count(), 0u);
   bool any = true;
@@ -109,6 +115,7 @@ ImpactResult resolve_impacts(ImpactContact* contacts, std::uint32_t count, doubl
       const Vec3 v_rel = point_velocity(state, ka, c.a, c.p_WC) - point_velocity(state, kb, c.b, c.p_WC);
       const Mat3 K = relative_mobility(kinematics, c.a, c.b, c.p_WC);
       const Vec3 j = collision_impulse(K, v_rel, c.nhat_BA_W, c.restitution, c.mu, law);
+      TACTUS_DCHECK(pushes_in_cone(j, c.nhat_BA_W, c.mu));
       apply_impulse(kinematics, c.a, c.p_WC, j, state);
       apply_impulse(kinematics, c.b, c.p_WC, -j, state);
       tell(ka, c.a, body_stamp);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -59,6 +61,7 @@ double wanted(const Together& t, const ImpactContact& c, const Point& point) noe
 // Coulomb's law exactly: slip along -j_t, |j_t| = mu j_n.
 Vec3 local_impulse(const Mat3& K, const Vec3& v, const ImpactContact& c, double goal, const Vec3& j) noexcept {
   const Vec3& nhat = c.nhat_BA_W;
+  TACTUS_DCHECK(is_symmetric(K) && not_below(goal, 0));
   const double K_nn = nhat.dot(K * nhat);
   if (K_nn <= 0) return Vec3::Zero();
   const Vec3 v_free = v - K * j;
@@ -125,6 +128,7 @@ double sweep_points(const Together& t, std::uint32_t i) noexcept {
     const Mat3 K = relative_mobility(t, c, point.p_WC);
     const Vec3 v = relative_velocity(t, c, point.p_WC);
     const Vec3 j = local_impulse(K, v, c, wanted(t, c, point), point.j), more = j - point.j;
+    TACTUS_DCHECK(pushes_in_cone(j, c.nhat_BA_W, c.mu));
     if (more == Vec3::Zero()) continue;
     apply(t, c, point.p_WC, more);
     point.j = j;
@@ -215,6 +219,7 @@ double last_without_gain(double at_0, double at_half, double at_1) noexcept {
 
 // The cone and the half-space of separation are convex: what is between two impulses that respect them does too.
 void keep_energy(Together& t, std::uint32_t max_sweeps) noexcept {
+  TACTUS_DCHECK(t.restitution_scale == 1);
   const double gain = energy_gained(t, 0, 1);
   if (gain <= 0) return;
   for (std::uint32_t i = 0; i < t.count; ++i) {
@@ -237,6 +242,7 @@ void keep_energy(Together& t, std::uint32_t max_sweeps) noexcept {
     return;
   }
   const double s = last_without_gain(plastic, energy_gained(t, 0.5, 0.5), energy_gained(t, 0, 1));
+  TACTUS_DCHECK(not_outside(s, 0, 1));  // between both: what both cones hold
   set_velocities(t, 1 - s, s);
 }
 
@@ -244,6 +250,7 @@ void gather(const Together& t, const ImpactPatch* patches, Arena& arena) noexcep
   for (std::uint32_t i = 0; i < t.count; ++i) {
     const ImpactContact& c = t.contacts[i];
     const ImpactPatch& patch = patches[i];
+    TACTUS_DCHECK(is_unit(c.nhat_BA_W) && c.a != c.b && patch.count > 0);
     t.members[i] = {arena.take<Point>(patch.count), patch.count, c.pending};
     for (std::uint32_t k = 0; k < patch.count; ++k) {
       const Vec3& p_WC = patch.points[patch.chosen[k]].p_WC;

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -35,6 +38,7 @@ class Collision {
  public:
   Collision(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, double mu, const SlipAccuracy& accuracy) noexcept
       : accuracy_(accuracy), mu_(mu) {
+    TACTUS_DCHECK(is_symmetric(K) && mu >= 0);
     tangent_basis(nhat, t1_, t2_);
     const Vec3 K_n = K * nhat, K_1 = K * t1_, K_2 = K * t2_;
     k_nn_ = nhat.dot(K_n);
@@ -94,7 +98,8 @@ class Collision {
 
   // The friction impulse grows by d for each unit of p.
   void line(double dp, const Vec2& d) noexcept {
-    if (!(dp < kNever)) dp = 0;  // cannot be while K is positive definite; never hang
+    if (!(dp < kNever)) dp = 0;       // cannot be while K is positive definite; never hang
+    TACTUS_DCHECK(not_below(dp, 0));  // the normal impulse only grows
     now.work += dp * (now.v_n + 0.5 * dp * slope(d));
     now.p += dp;
     now.j += dp * d;
@@ -120,6 +125,7 @@ class Collision {
       if (!(step > 1e-15 * rate)) break;
     }
     direction_ = -mu_ * u.normalized();
+    TACTUS_DCHECK(not_above(direction_.squaredNorm(), mu_ * mu_ * (1 + kRoundingCheck)));
   }
 
   // One piece of sliding; true when the goal was reached.
@@ -149,6 +155,7 @@ class Collision {
   [[nodiscard]] Now stepped(double h) const noexcept {
     const auto s_at = [&](double dp, const Vec2& d) { return Vec2(now.s + dp * (k_nt_ + K_t_ * d)); };
     const Vec2 d1 = -mu_ * unit(now.s), d2 = -mu_ * unit(s_at(0.5 * h, d1)), d3 = -mu_ * unit(s_at(0.5 * h, d2));
+    TACTUS_DCHECK(not_below(h, 0));
     const Vec2 d4 = -mu_ * unit(s_at(h, d3));
     Now next = now;
     next.work += h * (now.v_n + h / 6 * (slope(d1) + slope(d2) + slope(d3)));
@@ -225,6 +232,7 @@ SlipProcess integrate_slip(const Mat3& K, const Vec3& v_rel, const Vec3& nhat, d
   // Slip that turns may compress a second time; nobody is left approaching.
   if (c.now.v_n < 0) c.run_to({Goal::Of::velocity, 0});
   if (c.stopped && result.stopped == SlipEnd::never) result.stopped = SlipEnd::in_restitution;
+  TACTUS_DCHECK(not_above(c.now.j.norm(), mu * c.now.p * (1 + kRoundingCheck) + 1e-300));  // the cone holds exactly
   result.reversed = c.reversed;
   result.work = c.now.work;
   result.steps = c.steps;

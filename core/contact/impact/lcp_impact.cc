@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
 #include "core/contact/impact/impact_simultaneous.h"
 
@@ -28,6 +29,7 @@ struct Struck {
 };
 
 void look_at(const Tick& tick, const State& state, const Manifold& m, Struck& out) noexcept {
+  TACTUS_DCHECK(m.first + m.count <= tick.contacts.point_count && tick.h > 0);
   const ContactPoint* const points = tick.contacts.points + m.first;
   auto* const chosen = tick.arena.take<std::uint32_t>(m.count);
   const double epsilon = tick.parameters.impact_epsilon;
@@ -87,6 +89,7 @@ const double* find_delays(const Tick& tick, const State& state, Struck& struck) 
   }
   for (BodyIndex b = 0; b < state.body_count(); ++b) {
     if (!(delay[b] <= tick.h)) delay[b] = 0;
+    TACTUS_DCHECK(delay[b] >= 0);
   }
   return delay;
 }
@@ -145,6 +148,7 @@ void move_late(const Tick& tick, const LcpCollisions& collisions, State& state) 
 
 double late_closing(const Tick& tick, const LcpCollisions& collisions, const Manifold& m, const Vec3& p_WC) noexcept {
   if (!collisions.any) return 0;
+  TACTUS_DCHECK(collisions.delay != nullptr && collisions.lost != nullptr);
   Vec3 moved = Vec3::Zero();
   const auto add = [&](BodyIndex b, double sign) {
     if (collisions.delay[b] == 0) return;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
 #include "core/contact/step/overlap_drift.h"
 #include "core/dynamics/integrator.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -48,9 +50,10 @@ void LcpModel::set_laws(const Tick& tick, const State& state, const LcpCollision
     const double soon = kSoon * contact.mu * tick.h * tick.parameters.gravity_W.norm();
     const bool slides = slip > std::max(tick.parameters.impact_epsilon, soon);
     if (slides) contact.slip = v.tail<2>() / slip;
+    TACTUS_DCHECK(is_unit(contact.slip));
     if (friction == LcpFriction::lotstedt) {
       contact.law = ContactLaw::bounded;
-      contact.bound = contact.mu * p_[i][0];
+      contact.bound = contact.mu * std::max(0.0, p_[i][0]);  // what a restored pair remembers may pull
     } else if (slides) {
       contact.law = ContactLaw::sliding;
     }
@@ -64,6 +67,7 @@ StepReport LcpModel::advance(const Tick& tick, State& state) noexcept {
     return report;
   }
   const double left = exact_->advance(tick, state, report);
+  TACTUS_DCHECK(left >= 0 && left <= tick.h);
   if (left == 0) return report;
   Tick rest = tick;
   rest.h = left;
@@ -72,6 +76,7 @@ StepReport LcpModel::advance(const Tick& tick, State& state) noexcept {
 }
 
 void LcpModel::advance_fixed(const Tick& tick, State& state, StepReport& report) noexcept {
+  TACTUS_DCHECK(is_well_formed(tick.contacts, state.body_count(), state.pairs.size()));
   auto* sweeps = tick.arena.take<RobotSweep>(tick.kinematics.robots.size());
   prescribe_velocities(tick.model, state.time, tick.h, state);
   const LcpCollisions collisions = tactus::collide(tick, state, report);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/contact/penalty/implicit_friction.h"
 #include "core/contact/penalty/implicit_normal.h"
+#include "core/math/checks.h"
 #include "core/math/two.h"
 
 namespace tactus {
@@ -196,6 +198,7 @@ void find_point_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact
 // A visit of a contact at one point: no moments.
 void visit_point(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
   const Vec3 V = point_velocity(c, a, b);
+  TACTUS_DCHECK(c.count == 1 && c.rolling <= 0);
   const double N = single_impulse(c, V[0] - c.K_nn(0, 0) * c.P[0]), dN = N - c.P[0];
   Eigen::Vector2d Q(0, 0), old(c.Q[0], c.Q[1]);
   c.slipped = false;
@@ -216,6 +219,7 @@ void visit_point(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
 }  // namespace
 
 void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) noexcept {
+  TACTUS_DCHECK(is_rotation(c.e) && c.count > 0 && c.points != nullptr);
   c.all_active_known = c.pair.known = false;
   c.bodies_rest =
       a.inv_mass == 0 && b.inv_mass == 0 && a.v.isZero(0) && a.w.isZero(0) && b.v.isZero(0) && b.w.isZero(0);
@@ -232,6 +236,7 @@ void find_mobility(const SweepBody& a, const SweepBody& b, ImplicitContact& c) n
   c.K_nn << LL(0, 0), LR(0, 1), LR(0, 2), LR(0, 1), RR(1, 1), RR(1, 2), LR(0, 2), RR(1, 2), RR(2, 2);
   c.K_qn << LL(1, 0), LR(1, 1), LR(1, 2), LL(2, 0), LR(2, 1), LR(2, 2), LR(0, 0), RR(0, 1), RR(0, 2);
   c.K_qq << LL(1, 1), LL(1, 2), LR(1, 0), LL(1, 2), LL(2, 2), LR(2, 0), LR(1, 0), LR(2, 0), RR(0, 0);
+  TACTUS_DCHECK(is_symmetric(LL) && is_symmetric(RR));  // of which the upper halves are taken
 }
 
 namespace {
@@ -254,6 +259,7 @@ namespace {
 // Friction and rolling resistance act through each other (a ball: 0.7 of an error is left by each round).
 Vec3 friction_and_rolling(ImplicitContact& c, const Twist& t, const Vec3& n, const Vec3& dP, double N) noexcept {
   const bool friction = c.mu_static > 0 || c.viscous > 0;
+  TACTUS_DCHECK(c.rolling > 0 && N > 0);
   const int rounds = friction ? kRollingRounds : 1;
   const double M1 = c.M1, M2 = c.M2;
   const double old[5] = {c.stretch1, c.stretch2, c.twist, c.roll1, c.roll2};
@@ -284,6 +290,7 @@ void visit(ImplicitContact& c, SweepBody& a, SweepBody& b) noexcept {
   const Twist t = twist_of(c, a, b);
   const Vec3 n(t.V[0], t.W[1], t.W[2]);
   const Vec3 P = normal_impulse(c, n - c.K_nn * c.P, n), dP = P - c.P;
+  TACTUS_DCHECK(not_below(P[0], 0));  // contacts push
   Vec3 Q = Vec3::Zero();
   const double M1 = c.M1, M2 = c.M2;
   c.slipped = false;
@@ -316,6 +323,7 @@ void follow_point(ImplicitContact& c, const Vec3& moved) noexcept {
 }  // namespace
 
 void follow(ImplicitContact& c, const SpatialVelocity& a, const SpatialVelocity& b, double h) noexcept {
+  TACTUS_DCHECK(h > 0);
   if (c.at_point) {
     follow_point(c, h * point_velocity(c, a, b));
     return;

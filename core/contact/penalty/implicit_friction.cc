@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -66,6 +69,7 @@ struct Springs {
 template <int D>
 typename Springs<D>::Vector Springs<D>::slide(const Vector& free, double limit, const Vector& stuck,
                                               double full) const noexcept {
+  TACTUS_DCHECK(limit > 0 && not_below(c.sliding, 0));
   double k = c.sliding, size2 = full * full;
   if (k == 0) {
     const double bend = stuck.dot(c.stick.template topLeftCorner<D, D>() * stuck);
@@ -84,6 +88,7 @@ typename Springs<D>::Vector Springs<D>::slide(const Vector& free, double limit, 
     k = std::max(1.0, k + (found - limit) * size2 / (limit * g.dot(inverse * g)));
   }
   c.sliding = k;
+  TACTUS_DCHECK(not_below(k, 1));  // springs are weakened, never stiffened
   const double scale = limit / found;
   return scale < 1.006 ? Vector(scale * g) : g;
 }
@@ -108,6 +113,7 @@ typename Springs<D>::Vector Springs<D>::impulse(double N) const noexcept {
     c.stretch1 = -per * g[0], c.stretch2 = -per * g[1];
     if constexpr (D == 3) c.twist = c.radius > 0 ? -per * g[2] / c.radius : 0.0;
   }
+  TACTUS_DCHECK(not_above(g.norm(), c.mu_static * N * (1 + kRoundingCheck) + 1e-300));  // in the limit surface
   if (c.viscous > 0) g.template head<2>() -= c.viscous * end(g).template head<2>();
   return g;
 }
@@ -117,6 +123,7 @@ template <int D>
 void set_springs(ImplicitContact& c) noexcept {
   using Matrix = Eigen::Matrix<double, D, D>;
   auto F = c.F.topLeftCorner<D, D>();
+  TACTUS_DCHECK(is_symmetric(Matrix(F)) && not_below(c.tangential_yield, 0));
   if (c.viscous > 0) {
     Matrix beside = Matrix::Identity();
     beside.template leftCols<2>() += c.viscous * F.template leftCols<2>();
@@ -139,12 +146,14 @@ Eigen::Matrix<double, D, 1> free_velocity(const ImplicitContact& c, const Eigen:
 
 // Seen from the pressure centre the levers are shorter by (x, y).
 void find_patch(ImplicitContact& c, const Vec3& P) noexcept {
+  TACTUS_DCHECK(P[0] > 0);  // its pressure has a centre
   const double per = 1 / P[0], x = -P[2] * per, y = P[1] * per;
   double square = 0;
   for (std::uint32_t i = 0; i < c.count; ++i) {
     const ImplicitPoint& p = c.points[i];
     square += p.impulse * ((p.x - x) * (p.x - x) + (p.y - y) * (p.y - y));
   }
+  TACTUS_DCHECK(not_below(square, 0));
   c.patch_known = true;
   c.x = x, c.y = y;
   const double R = c.radius = std::sqrt(per * square);
@@ -188,6 +197,7 @@ void rolling_impulse(ImplicitContact& c, double w1, double w2, double N) noexcep
   const double size = std::sqrt(c.M1 * c.M1 + c.M2 * c.M2), limit = c.rolling * N;
   if (size <= limit) return;
   c.M1 *= limit / size, c.M2 *= limit / size;
+  TACTUS_DCHECK(not_below(spring, 0));
   c.roll1 = -c.M1 / spring, c.roll2 = -c.M2 / spring;
 }
 

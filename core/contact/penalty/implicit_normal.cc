@@ -1,8 +1,12 @@
 #include "core/contact/penalty/implicit_normal.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
+
+#include "core/check.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -64,6 +68,7 @@ class Elimination {
 class NormalProblem {
  public:
   NormalProblem(ImplicitContact& c, const Vec3& n) noexcept : c_(c), n_(n) {
+    TACTUS_DCHECK(c.count <= kMostPoints);
     for (std::uint32_t i = 0; i < c.count; ++i) push_[i] = push_of(c, c.points[i].depth);
   }
 
@@ -144,6 +149,7 @@ Mat3 NormalProblem::system(const Set& set) const noexcept {
 
 // Velocities for a set of one and of two points, solved for their impulses.
 Vec3 NormalProblem::one(const Set& set) noexcept {
+  TACTUS_DCHECK(set.size == 1 && set.bits != 0);
   std::uint32_t i = 0;
   while (!set.has(i)) ++i;
   const Vec3 k = response(i);
@@ -151,6 +157,7 @@ Vec3 NormalProblem::one(const Set& set) noexcept {
 }
 
 Vec3 NormalProblem::two(const Set& set) noexcept {
+  TACTUS_DCHECK(set.size == 2 && std::popcount(set.bits) == 2);
   std::uint32_t i = 0;
   while (!set.has(i)) ++i;
   std::uint32_t j = i + 1;
@@ -231,6 +238,7 @@ Vec3 NormalProblem::solve(const Vec3& guess) noexcept {
 namespace {
 
 void find_pair(ImplicitContact& c) noexcept {
+  TACTUS_DCHECK(c.count == 2 && is_symmetric(c.K_nn));
   const ImplicitPoint &p = c.points[0], &q = c.points[1];
   const Mat3& K = c.K_nn;
   const Vec3 k_p = K.col(0) + p.y * K.col(1) - p.x * K.col(2), k_q = K.col(0) + q.y * K.col(1) - q.x * K.col(2);
@@ -255,6 +263,7 @@ Vec3 pair_impulse(ImplicitContact& c, const Vec3& n) noexcept {
     i = first ? f / a : 0.0;
     j = second && !first ? g / d : 0.0;
   }
+  TACTUS_DCHECK(not_below(i, 0) && not_below(j, 0));
   p.impulse = i, q.impulse = j;
   return {i + j, i * p.y + j * q.y, -(i * p.x + j * q.x)};
 }
@@ -266,6 +275,7 @@ Vec3 normal_impulse(ImplicitContact& c, const Vec3& n, const Vec3& guess) noexce
 }
 
 double single_impulse(ImplicitContact& c, double V0) noexcept {
+  TACTUS_DCHECK(c.count == 1 && not_below(c.yield * c.K_nn(0, 0), 0));
   ImplicitPoint& p = c.points[0];
   p.impulse = std::max(0.0, (push_of(c, p.depth) - c.yield * V0) / (1 + c.yield * c.K_nn(0, 0)));
   return p.impulse;

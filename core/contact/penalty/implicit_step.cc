@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
 #include "core/contact/penalty/penalty_memory.h"
 #include "core/dynamics/integrator.h"
@@ -63,6 +64,7 @@ double normal_mobility(const TreeSides& trees) noexcept {
 
 void set_gains(const Sweep& s, const SurfacePair& surface, double load, ImplicitContact& c) noexcept {
   const Gains& gains = s.tick.parameters.gains;
+  TACTUS_DCHECK(gains.alpha > 0 && gains.beta >= 0 && gains.depth_scale > 0 && c.count > 0);
   double inv_mass = s.bodies[c.a].inv_mass + s.bodies[c.b].inv_mass;
   if (c.trees != nullptr) inv_mass += inv_mass == 0 ? c.K_nn(0, 0) : normal_mobility(*c.trees);
   const double mass = inv_mass > 0 ? 1 / inv_mass : 0.0;
@@ -78,6 +80,7 @@ void set_gains(const Sweep& s, const SurfacePair& surface, double load, Implicit
   c.spring = c.tangential_spring / c.count;
   c.yield = c.tangential_yield / c.count;
   c.stop = c.yield / s.h;
+  TACTUS_DCHECK(std::isfinite(c.spring) && std::isfinite(c.yield) && c.spring >= 0 && c.yield >= 0);
   c.mu_static = std::max(surface.friction.mu_static, surface.friction.mu_dynamic);
   c.mu_dynamic = surface.friction.mu_dynamic;
   c.stribeck_velocity = surface.friction.stribeck_velocity;
@@ -109,6 +112,7 @@ void recall(const Sweep& s, const PenaltyMemory& memory, ImplicitContact& c) noe
 bool add_link(const Sweep& s, const BodyKinematics& k, double sign, const Vec3& p_WC, const Mat3& e,
               TreeSides& trees) noexcept {
   const std::uint32_t robot = s.tick.model.joints[s.tick.model.bodies[k.robot->body(k.link)].joint].robot;
+  TACTUS_DCHECK(robot < s.robot_count && trees.count < 2);
   if (s.robots[robot].tree == nullptr) return false;
   const auto dofs = k.robot->reach(k.link);
   auto* Y = s.tick.arena.take<double>(6 * dofs.size());
@@ -124,6 +128,7 @@ bool add_link(const Sweep& s, const BodyKinematics& k, double sign, const Vec3& 
 
 // Two links of one robot are one side, where what they do to each other cancels as it must.
 void merge(const Sweep& s, TreeSides& trees) noexcept {
+  TACTUS_DCHECK(trees.count == 2);
   const TreeSide a = trees.side[0], b = trees.side[1];
   auto* dofs = s.tick.arena.take<DofIndex>(a.rows + b.rows);
   auto* Y = s.tick.arena.take<double>(6 * static_cast<std::size_t>(a.rows + b.rows));
@@ -179,6 +184,7 @@ void prepare(const Sweep& s, std::uint32_t i) noexcept {
   const Tick& tick = s.tick;
   const PenaltyContact& from = s.chosen[i];
   const Manifold& m = tick.contacts.manifolds[from.manifold];
+  TACTUS_DCHECK(from.count > 0 && m.body_a != m.body_b && m.pair < s.state.pairs.size());
   const PairRecord& record = s.state.pairs[m.pair];
   const PenaltyMemory memory = load_block<PenaltyMemory>(record);
   c.a = m.body_a, c.b = m.body_b;
@@ -336,6 +342,7 @@ void substep(const Sweep& s, std::uint32_t over, std::uint32_t link_count) noexc
     visit(c, s.bodies[c.a], s.bodies[c.b]);
     if (c.P[0] * c.inv_mass > kStress) s.again[stressed++] = i;
   }
+  TACTUS_DCHECK(stressed <= s.count && link_count <= s.count);
   visit_again(s, stressed);
   visit_robots(s);
   for (const BodyIndex b : s.moving) {
@@ -415,6 +422,7 @@ void end_contacts(const Sweep& s, std::uint32_t substeps, SpatialForce* F, State
 
 void implicit_step(const Tick& tick, const PenaltyContact* chosen, std::uint32_t count, State& state,
                    StepReport& report) noexcept {
+  TACTUS_ASSERT(tick.model.substeps > 0 && count == tick.contacts.manifold_count);
   const std::uint32_t substeps = tick.model.substeps, bodies = state.body_count();
   std::uint32_t link_contacts = 0, moving = 0;
   auto* who_moves = tick.arena.take<BodyIndex>(bodies);

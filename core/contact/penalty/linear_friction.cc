@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/dynamics/robot_sweep.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -64,6 +66,7 @@ void LinearFriction::collect(const StageBody* stage) noexcept {
     c.stretch.setZero();
     c.twist = 0;
     if (c.active == 0 || c.mu_static <= 0) continue;
+    TACTUS_DCHECK(not_below(c.radius2, 0) && not_below(c.normal_force, 0));
     FrictionRow& row = rows_[count_++];
     row.contact = &c;
     tangent_basis(c.nhat_BA_W, row.t1, row.t2);
@@ -79,6 +82,7 @@ void LinearFriction::collect(const StageBody* stage) noexcept {
 }
 
 void LinearFriction::accelerate(const FrictionRow& row, const Vec3& x, const Motion& motion) const noexcept {
+  TACTUS_DCHECK(motion.bodies != nullptr && motion.half != nullptr);
   for (const LinkRows* link : {&row.link_a, &row.link_b}) {
     for (std::uint32_t i = 0; i < link->count; ++i) {
       motion.half[link->first_v + link->dofs[i]] += x.dot(Eigen::Map<const Vec3>(link->Y + 3 * i));
@@ -186,6 +190,7 @@ void LinearFriction::load(const StageBody* stage, double h, const SpatialForce* 
     const double mu = sliding_friction(c, v.squaredNorm() - v_n * v_n + spin * spin);
     row.sliding = mu * c.normal_force;
     row.limit = (c.was_slipping ? mu : c.mu_static) * c.normal_force;
+    TACTUS_DCHECK(not_below(row.limit, 0) && not_below(row.sliding, 0));
   }
 }
 
@@ -251,6 +256,7 @@ bool LinearFriction::clip(bool last) noexcept {
 }
 
 void LinearFriction::add(const StageBody* stage, double h, SpatialForce* F, SpatialForce* points) noexcept {
+  TACTUS_DCHECK(h > 0 && stage != nullptr && F != nullptr);
   if (rows_ == nullptr) return;
   const std::size_t mark = tick_.arena.used();
   load_robots(h, F);
@@ -268,6 +274,7 @@ void LinearFriction::add(const StageBody* stage, double h, SpatialForce* F, Spat
     F[c.a].torque += row.r_a.cross(force) + turn;
     F[c.b].force -= force;
     F[c.b].torque -= row.r_b.cross(force) + turn;
+    TACTUS_DCHECK(!(c.normal_force <= 0));  // collect() took no other
     if (points == nullptr) continue;
     for (std::uint32_t k = 0; k < c.count; ++k) {
       Vec3& f = points[(c.points - tick_.contacts.points) + c.chosen[k]].force;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
 #include "core/contact/bottom_points.h"
 #include "core/contact/impact/impact_simultaneous.h"
@@ -11,6 +12,7 @@
 #include "core/contact/penalty/linear_friction.h"
 #include "core/dynamics/integrator.h"
 #include "core/dynamics/robot_step.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -43,6 +45,7 @@ const std::uint32_t* upward(const Tick& tick) noexcept {
   const Vec3& g = tick.parameters.gravity_W;
   const double size = g.norm();
   const Vec3 up = size > 0 ? Vec3(-g / size) : Vec3(Vec3::UnitZ());
+  TACTUS_DCHECK(is_unit(up));
   struct Place {
     double height;
     std::uint32_t manifold;
@@ -73,6 +76,8 @@ bool PenaltyModel::implicit(const Model& model, const Parameters& parameters) co
 }
 
 StepReport PenaltyModel::advance(const Tick& tick, State& state) noexcept {
+  TACTUS_ASSERT(tick.h > 0);
+  TACTUS_DCHECK(is_well_formed(tick.contacts, state.body_count(), state.pairs.size()));
   StepReport report;
   Scratch s{};
   s.count = tick.contacts.manifold_count;
@@ -119,6 +124,7 @@ void PenaltyModel::choose_points(const Tick& tick, const std::uint32_t* order, S
       c.count =
           bottom_points(m.nhat_BA_W, c.points, m.count, kLevelTolerance * std::abs(m.depth_max), chosen, tick.arena);
     }
+    TACTUS_DCHECK(c.count > 0 && c.count <= m.count);
     c.chosen = chosen;
     c.p_ref = c.points[chosen[0]].p_WC;
   }
@@ -200,6 +206,7 @@ void PenaltyModel::prepare(const Tick& tick, const State& state, Scratch& s) con
       c.kp = gains.law == GainLaw::paper ? 100.0 * mass : gains.kp;  // III-C
       c.kv = gains.law == GainLaw::paper ? 50.0 * mass : gains.kv;
     }
+    TACTUS_DCHECK(not_below(c.kp, 0) && not_below(c.kv, 0));
     const double ki = automatic ? 0.0 : gains.law == GainLaw::explicit_gains ? gains.ki : 0.02 * c.kp;
     c.integral_force = ki * memory.integral;
     c.divide_by_points = gains.divide_by_points;
@@ -321,6 +328,7 @@ void PenaltyModel::remember(const Tick& tick, State& state, const Scratch& s) co
   for (std::uint32_t i = 0; i < s.count; ++i) {
     const PenaltyContact& c = s.contacts[i];
     PenaltyMemory memory = s.memory[i];
+    TACTUS_DCHECK(c.pair < state.pairs.size() && c.manifold < tick.contacts.manifold_count);
     PairRecord& record = state.pairs[c.pair];
     const double depth = tick.contacts.manifolds[c.manifold].depth_max;
     memory.integral = parameters.gains.lambda * memory.integral + depth;  // eq. 2

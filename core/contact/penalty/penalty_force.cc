@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -42,6 +44,10 @@ PatchFriction friction(PenaltyContact& c, Vec3& stretch, double& twist, const Ve
     stretch = c.kp > 0 ? Vec3(-f.force / c.kp) : Vec3::Zero();
     twist = c.kp * radius2 > 0 ? -f.moment / (c.kp * radius2) : 0.0;
   }
+  const auto square = [&](const PatchFriction& g) {
+    return g.force.squaredNorm() + (radius2 > 0 ? g.moment * g.moment / radius2 : 0.0);
+  };
+  TACTUS_DCHECK(not_above(square(f), std::max(stick * stick, mu * N * mu * N) * (1 + kRoundingCheck) + 1e-300));
   if (radius2 <= 0) twist = 0;
   f.force -= c.viscous * v_t;
   return f;
@@ -57,6 +63,7 @@ void release(PenaltyContact& c) noexcept {
 
 // Turns the normal forces left in point_force into each point's share of the whole force.
 void share_force(const PenaltyContact& c, const Vec3& force, double sum, double N, SpatialForce* point_force) noexcept {
+  TACTUS_DCHECK(!(sum <= 0));
   const Vec3 tangential = (force - N * c.nhat_BA_W) / sum;
   for (std::uint32_t i = 0; i < c.count; ++i) {
     Vec3& f = point_force[c.chosen[i]].force;
@@ -73,6 +80,7 @@ double sliding_friction(const PenaltyContact& c, double speed2) noexcept {
 
 void evaluate(StageKind kind, PenaltyContact& c, const StageBody& a, const StageBody& b, SpatialForce& F_A,
               SpatialForce& F_B, SpatialForce* point_force) noexcept {
+  TACTUS_DCHECK(is_unit(c.nhat_BA_W) && c.count > 0);
   const Vec3& nhat = c.nhat_BA_W;
   const Vec3 r_a = c.p_ref - a.x, r_b = c.p_ref - b.x, dw = a.w - b.w;
   const Vec3 v_ref = a.v + a.w.cross(r_a) - b.v - b.w.cross(r_b);
@@ -160,12 +168,14 @@ double largest_eigenvalue(const Mat3& P) noexcept {
       a * (b * d - yz) - P(0, 1) * (P(1, 0) * d - P(1, 2) * P(2, 0)) + P(0, 2) * (P(1, 0) * P(2, 1) - b * P(2, 0));
   const double r = std::clamp(det / (2 * p2 * p), -1.0, 1.0);
   const double u = std::sqrt(0.5 * (1 + r) + 1e-9);
+  TACTUS_DCHECK(not_outside(u, 0, 1.001));  // where the cubic lies above the cosine
   return mean + 2 * p * (0.5 + u * (0.57735027 + u * (0.02178932 * u - 0.09913959)));
 }
 
 }  // namespace
 
 double mode_bound(const BodyKinematics& body, const Mat3& lever, const Mat3& spread) noexcept {
+  TACTUS_DCHECK(is_symmetric(lever) && is_symmetric(spread));
   const double a = body.inv_mass;
   if (a == 0) return 0;
   const Mat3 P_lever = body.inv_I_W * lever, P_spread = body.inv_I_W * spread;
@@ -213,6 +223,7 @@ Patch find_patch(const Gains& gains, double h, double v_ref_n, const Vec3& gradi
   if (r == 0) {  // nothing pushes at the start; later in the tick any of them may
     for (std::uint32_t i = 0; i < c.count; ++i) add(c.points[c.chosen[i]].p_WC - c.p_ref, 1.0);
   }
+  TACTUS_DCHECK(r > 0 && !(weight <= 0));
   Patch patch;
   patch.mean = sum / r;
   patch.pressure = weighted / weight;
@@ -246,6 +257,7 @@ void automatic_gains(const Gains& gains, double h, const Kinematics& kinematics,
   if (moves(ka)) L += n_a * bound(ka, r_a);
   if (moves(kb)) L += n_b * bound(kb, r_b);
   // Neither can move (a frozen body on the floor): no force is needed.
+  TACTUS_DCHECK(h > 0 && not_below(L, 0));
   c.kp = L > 0 ? gains.explicit_alpha / (h * h * L) : 0;
   c.kv = L > 0 ? gains.explicit_beta / (h * L) : 0;
 }

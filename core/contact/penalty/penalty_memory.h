@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/collide/pair_memory.h"
 #include "core/dynamics/model.h"
 #include "core/dynamics/state_bounds.h"
@@ -18,6 +19,7 @@ inline constexpr double kQuietSpeed = 0.2;
 // slower than load grows. Stiff gains throw bodies out of a deep start, of which Drumwright (2008) says nothing; a
 // bound on kp d instead would cap the load that rests, and stacks would sink.
 inline double next_reach(const Parameters& parameters, double h, double depth, double reach) noexcept {
+  TACTUS_DCHECK(h > 0 && parameters.overlap_relax_time > 0 && parameters.overlap_relax_speed > 0);
   const double felt = std::min(depth, reach);
   const double relaxed = (depth - felt) * h / parameters.overlap_relax_time;
   return felt + std::min(parameters.overlap_relax_speed * h, std::max(kQuietSpeed * h, relaxed));

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -38,6 +41,7 @@ bool ContactInterior::takes(const ContactProblem& problem, const ContactIsland& 
 }
 
 void ContactInterior::begin(const Context& s, double inside, Vec3* p, double* u) noexcept {
+  TACTUS_DCHECK(inside >= 0 && inside <= 1 && s.island.contacts.size() <= pairs_.size());
   count_ = s.island.contacts.size();
   acting_ = 0;
   // What closes or slides; what is far away opens faster than anything.
@@ -72,6 +76,7 @@ void ContactInterior::begin(const Context& s, double inside, Vec3* p, double* u)
     for (Eigen::Index l = 1; l < 3; ++l) pair.x[l] = pair.D.row(l) * p[i];
     pair.x[0] = mu * (std::max(0.0, p[i][0]) + inside * fastest / contact.mobility);
     pair.z[0] = (std::max(0.0, pair.c[0]) + inside * fastest) / mu + pair.z.tail<2>().norm();
+    TACTUS_DCHECK(in_cone(pair.x, 1) && in_cone(pair.z, 1));  // the method's steps stay within
   }
   // u and c of impulses that are moved inside.
   for (std::size_t k = 0; k < count_; ++k) {
@@ -148,6 +153,7 @@ double ContactInterior::longest() const noexcept {
 
 // mean(x . z) after t of the step.
 double ContactInterior::mean_at(double t) const noexcept {
+  TACTUS_DCHECK(acting_ > 0);
   double sum = 0;
   for (std::size_t k = 0; k < count_; ++k) {
     const Pair& pair = pairs_[k];

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 ContactIslands::ContactIslands(std::uint32_t contacts_max, std::uint32_t blocks_max)
@@ -18,11 +21,13 @@ ContactIslands::ContactIslands(std::uint32_t contacts_max, std::uint32_t blocks_
       taken_(contacts_max) {}
 
 ContactIsland ContactIslands::island(std::uint32_t i) const noexcept {
+  TACTUS_DCHECK(i < count_);
   return {{contacts_.data() + contact_start_[i], contact_start_[i + 1] - contact_start_[i]},
           {blocks_.data() + block_start_[i], block_start_[i + 1] - block_start_[i]}};
 }
 
 void ContactIslands::link(const ContactProblem& problem) noexcept {
+  TACTUS_ASSERT(problem.block_count() <= blocks_.size() && problem.count() <= contacts_.size());
   std::fill_n(first_contact_.begin(), problem.block_count() + 1, 0U);
   for (std::uint32_t i = 0; i < problem.count(); ++i) {
     for (const ProblemSide& side : problem.contact(i).side) {
@@ -52,6 +57,7 @@ std::uint32_t ContactIslands::walk(const ContactProblem& problem, std::uint32_t 
       const ProblemContact& contact = problem.contact(list_[j]);
       const std::uint32_t other = contact.side[contact.side[0].block == b ? 1 : 0].block;
       if (other == kNone || place_[other] != kNone) continue;
+      TACTUS_DCHECK(first + count < blocks_.size());
       place_[other] = count;
       blocks_[first + count++] = other;
     }
@@ -72,6 +78,7 @@ void ContactIslands::split(const ContactProblem& problem) noexcept {
     const std::uint32_t end = blocks_[first + found - 1];
     for (std::uint32_t k = 0; k < found; ++k) place_[blocks_[first + k]] = kNone;
     found = walk(problem, end, first);
+    TACTUS_DCHECK(place_[b] != kNone);  // the second walk comes back
     std::uint32_t contacts = contact_start_[count_];
     for (std::uint32_t k = 0; k < found; ++k) {
       const std::uint32_t block = blocks_[first + k];
@@ -93,6 +100,7 @@ constexpr double kGiven = 1e-3;  // energy that impulses may give, of what they 
 
 // Friction along a direction that is known, or between bounds that are (ContactLaw).
 Vec3 project_law(const ProblemContact& contact, const Vec3& x) noexcept {
+  TACTUS_DCHECK(is_unit(contact.slip) && contact.mu >= 0 && not_below(contact.bound, 0));
   const double normal = std::max(0.0, x[0]);
   const Eigen::Vector2d& s = contact.slip;
   const Eigen::Vector2d across(-s[1], s[0]), t = x.tail<2>();
@@ -111,12 +119,14 @@ Vec3 project_law(const ProblemContact& contact, const Vec3& x) noexcept {
 }  // namespace
 
 Vec3 project_contact(const ProblemContact& contact, const FrictionDisc& disc, const Vec3& x) noexcept {
+  TACTUS_DCHECK(contact.rows == 1 ? not_above(contact.lo, contact.hi) : contact.rows == 3 && contact.mu >= 0);
   if (contact.rows == 1) return {std::clamp(x[0], contact.lo, contact.hi), 0, 0};
   if (contact.law != ContactLaw::cone) return project_law(contact, x);
   if (!(x[0] > 0)) return Vec3::Zero();
   const double limit = contact.mu * x[0];
   if (!(limit > 0)) return {x[0], 0, 0};
   const Eigen::Vector2d t = limit * disc.project(x.tail<2>() / limit, nullptr);
+  TACTUS_DCHECK(in_cone({x[0], t[0], t[1]}, contact.mu));
   return {x[0], t[0], t[1]};
 }
 
@@ -146,6 +156,7 @@ double island_residual(const ContactProblem& problem, const ContactIsland& islan
   for (const std::uint32_t i : island.contacts) {
     const ProblemContact& contact = problem.contact(i);
     const double size = contact.mobility + contact.compliance;
+    TACTUS_DCHECK(not_below(contact.mobility, 0) && not_below(contact.compliance, 0));
     Vec3 c = velocity(problem, contact, u) + contact.b;
     c[0] += contact.compliance * p[i][0];
     if (!c.allFinite() || !p[i].allFinite()) return std::numeric_limits<double>::infinity();

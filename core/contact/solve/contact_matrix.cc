@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/contact/solve/solver_work.h"
 #include "core/math/lanes.h"
 
@@ -27,6 +28,7 @@ void take_off_free(const double* Y, const Vec3& p, double* R, double& scale) noe
 }
 
 std::uint32_t local_row(const std::vector<std::uint32_t>& rows, const ProblemSide& side, std::uint32_t k) noexcept {
+  TACTUS_DCHECK(side.block < rows.size() && k < side.size);
   return rows[side.block] + (side.dofs != nullptr ? side.dofs[k] : k);
 }
 
@@ -90,6 +92,7 @@ bool ContactMatrix::shape(const ContactProblem& problem, const ContactIslands& i
                           const ContactIsland& island) noexcept {
   rows_ = 0;
   for (const std::uint32_t b : island.blocks) {
+    TACTUS_DCHECK(rows_ + problem.block(b).size <= first_.size());
     row_of_block_[b] = rows_;
     std::fill_n(first_.begin() + rows_, problem.block(b).size, rows_);
     std::fill_n(part_.begin() + rows_, problem.block(b).size, rows_);
@@ -138,6 +141,7 @@ void ContactMatrix::list_groups(const ContactProblem& problem, const ContactIsla
 // sum Y G Y^T of a pair's contacts. False: none of them has changed.
 bool ContactMatrix::sum_group(const ContactProblem& problem, const ContactIsland& island, const ContactSlope* slopes,
                               const Group& group, Sums& sums) noexcept {
+  TACTUS_DCHECK(group.first < group.end && group.end <= island.contacts.size());
   bool changed = !factored_;
   for (std::uint32_t k = group.first; k < group.end; ++k) {
     if (slopes[k].pushes == used_[k].pushes && (!used_[k].pushes || slopes[k].G == used_[k].G)) continue;
@@ -177,6 +181,7 @@ std::uint32_t ContactMatrix::assemble(const ContactProblem& problem, const Conta
   std::uint32_t least = rows_;
   for (const std::uint32_t b : island.blocks) {
     const std::uint32_t row = row_of_block_[b];
+    TACTUS_DCHECK(row < rows_ && problem.block(b).size == 6);  // or groups are none
     if (changed_[row] == 0) continue;
     least = std::min(least, row);
     H_.clear_panel(row);
@@ -201,6 +206,7 @@ std::uint32_t ContactMatrix::assemble(const ContactProblem& problem, const Conta
 void ContactMatrix::add_block(const ProblemContact& contact, const ProblemSide& a, const ProblemSide& b,
                               const Mat3& G) noexcept {
   const std::uint32_t n = contact.rows;
+  TACTUS_DCHECK(n == 1 || n == 3);
   for (std::uint32_t i = 0; i < a.size; ++i) {
     const double* const y = a.Y + std::size_t{n} * i;
     double g0 = y[0] * G(0, 0), g1 = 0, g2 = 0;
@@ -236,6 +242,7 @@ void ContactMatrix::assemble_all(const ContactProblem& problem, const ContactIsl
 
 bool ContactMatrix::factor(const ContactProblem& problem, const ContactIsland& island,
                            const ContactSlope* slopes) noexcept {
+  TACTUS_DCHECK(rows_ > 0 && island.contacts.size() <= used_.size());  // shape() fitted
   std::uint32_t least = 0;
   if (grouped_) {
     least = assemble(problem, island, slopes);

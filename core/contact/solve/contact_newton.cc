@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -47,6 +50,7 @@ constexpr double kEquation = 1e-13, kInexact = 1e-2;
 
 // The laws of project_contact() that are linear in parts: G = -dp/dc for c = -D x.
 void slopes_of_law(const ProblemContact& contact, const Vec3& x, double inv_D, bool& pushes, Mat3& G) noexcept {
+  TACTUS_DCHECK(contact.law != ContactLaw::cone && is_unit(contact.slip) && not_below(inv_D, 0));
   G.setZero();
   const double push = x[0] > 0 ? 1 : 0, limit = contact.mu * std::max(0.0, x[0]);
   const Eigen::Vector2d& s = contact.slip;
@@ -89,6 +93,7 @@ void ContactNewton::start(const Context& s, const Vec3* p, double proximal) noex
     Local& local = local_[k];
     local.r = p[i];
     const double size = contact.mobility;
+    TACTUS_DCHECK(proximal > 0 && not_below(size, 0));
     local.D = proximal * size;
     local.inv_D = local.D > 0 ? 1 / local.D : 0;
   }
@@ -179,6 +184,7 @@ void ContactNewton::move(const Context& s, double t) noexcept {
 
 // Newton. False: no step makes |R| smaller.
 bool ContactNewton::follow(const Context& s, std::uint32_t& iterations, double tol) noexcept {
+  TACTUS_DCHECK(tol > 0);
   double norm = find_residual(s);
   for (int k = 0; k < kNewtonSteps; ++k) {
     if (!(norm > tol * tol * scale_)) return norm == norm;
@@ -303,6 +309,7 @@ void ContactNewton::come_near(const Context& s, Vec3* p, ContactSolution& best) 
 ContactSolution ContactNewton::solve(const ContactProblem& problem, const ContactIsland& island,
                                      const FrictionDisc& disc, Vec3* p, double* u, SolverWork& work,
                                      const NewtonOptions& options) noexcept {
+  TACTUS_DCHECK(island.contacts.size() <= local_.size() && options.enough > 0);
   const Context s{problem, island, disc, u, work};
   ContactSolution best;
   if (is_overloaded(s, p)) {

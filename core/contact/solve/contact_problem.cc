@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
 #include "core/contact/body_response.h"
+#include "core/math/checks.h"
 
 namespace tactus {
 
@@ -16,6 +18,7 @@ constexpr double kNoMobility = 1e-20;
 
 // K = C C^T, C lower triangular; zero where K has no part (planar worlds).
 Mat3 lower_root(const Mat3& K) noexcept {
+  TACTUS_DCHECK(is_symmetric(K));  // its lower half is read
   Mat3 C = Mat3::Zero();
   for (int j = 0; j < 3; ++j) {
     double d = K(j, j);
@@ -29,12 +32,6 @@ Mat3 lower_root(const Mat3& K) noexcept {
     }
   }
   return C;
-}
-
-std::uint32_t most_dofs(const Model& model) noexcept {
-  std::uint32_t n = 0;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
 }
 
 std::size_t row_of(const ProblemBlock& block, const ProblemSide& side, std::uint32_t k) noexcept {
@@ -54,7 +51,7 @@ double normal_mobility(const ProblemContact& contact) noexcept {
 
 ContactProblem::ContactProblem(const Model& model, const Limits& limits)
     : planar_(model.planar),
-      contacts_(limits.problem_contacts + most_dofs(model)),
+      contacts_(problem_contacts_max(model, limits)),
       blocks_(model.bodies.size() + model.robots.size()),
       block_of_body_(model.bodies.size()),
       block_of_robot_(model.robots.size()),
@@ -62,6 +59,7 @@ ContactProblem::ContactProblem(const Model& model, const Limits& limits)
       Y_(std::size_t{36} * limits.problem_contacts) {}
 
 Mat3 ContactProblem::frame(const Vec3& nhat_BA_W, bool planar) noexcept {
+  TACTUS_DCHECK(is_unit(nhat_BA_W));
   Vec3 t1(-nhat_BA_W.y(), nhat_BA_W.x(), 0), t2 = Vec3::UnitZ();
   if (!planar || nhat_BA_W.z() != 0) tangent_basis(nhat_BA_W, t1, t2);
   Mat3 e;
@@ -71,6 +69,7 @@ Mat3 ContactProblem::frame(const Vec3& nhat_BA_W, bool planar) noexcept {
 
 std::uint32_t ContactProblem::body_block(const BodyKinematics& k, BodyIndex b) noexcept {
   if (block_of_body_[b] != kNone) return block_of_body_[b];
+  TACTUS_DCHECK(block_count_ < blocks_.size() && k.inv_mass > 0 && k.robot == nullptr);
   ProblemBlock& block = blocks_[block_count_];
   block.start = half_size_, block.size = 6;
   block.body = b, block.robot = 0;
@@ -83,6 +82,7 @@ std::uint32_t ContactProblem::body_block(const BodyKinematics& k, BodyIndex b) n
 // The half response of a free body.
 void ContactProblem::add_body_side(const BodyKinematics& k, BodyIndex b, double sign, const Vec3& p_WC, const Mat3& e,
                                    ProblemSide& side) noexcept {
+  TACTUS_DCHECK((sign == 1 || sign == -1) && std::size_t{36} * (count_ + 1) <= Y_.size());
   side.block = body_block(k, b);
   side.size = 6;
   const ProblemBlock& block = blocks_[side.block];
@@ -111,6 +111,7 @@ bool ContactProblem::add_side(const Tick& tick, const RobotSweep* sweeps, BodyIn
     return true;
   }
   const std::uint32_t robot = tick.model.joints[tick.model.bodies[b].joint].robot;
+  TACTUS_DCHECK(robot < block_of_robot_.size());
   if (sweeps[robot].tree == nullptr) return true;  // stands still in this tick
   if (link_contacts_ >= tick.limits.robot_contacts) return false;
   const auto dofs = k.robot->reach(k.link);
@@ -130,6 +131,8 @@ bool ContactProblem::add_side(const Tick& tick, const RobotSweep* sweeps, BodyIn
 // Two links of one robot are one side: rows are the union of both, descending.
 void ContactProblem::merge_links(const Tick& tick, ProblemContact& contact) noexcept {
   const ProblemSide a = contact.side[0], b = contact.side[1];
+  TACTUS_DCHECK(a.block == b.block);
+  TACTUS_DCHECK(is_descending<DofIndex>({a.dofs, a.size}) && is_descending<DofIndex>({b.dofs, b.size}));
   auto* dofs = tick.arena.take<DofIndex>(a.size + b.size);
   auto* Y = tick.arena.take<double>(std::size_t{3} * (a.size + b.size));
   std::uint32_t rows = 0, i = 0, j = 0;
@@ -180,6 +183,7 @@ void ContactProblem::add_contact(const Tick& tick, const State& state, const Rob
   }
   contact.mobility = find_mobility(contact);
   if (linked && normal_mobility(contact) <= kNoMobility * apart) return;  // joints do not change this distance
+  TACTUS_DCHECK(not_below(contact.mobility, 0) && surface.friction.mu_dynamic >= 0);
   contact.b = free;
   contact.b[0] += bias;
   contact.bias = bias;
@@ -200,6 +204,7 @@ void ContactProblem::add_joint_rows(const Tick& tick, const RobotSweep& sweep, s
   for (std::uint32_t i = 0; i < sweep.row_count; ++i) {
     const JointRow& row = sweep.rows[i];
     const auto dofs = sweep.tree->dof_reach(row.dof);
+    TACTUS_DCHECK(count_ < contacts_.size() && not_below(row.bound, 0));
     ProblemContact& contact = contacts_[count_];
     contact = {};
     contact.rows = 1;
@@ -223,6 +228,7 @@ void ContactProblem::add_joint_rows(const Tick& tick, const RobotSweep& sweep, s
       const double gain = tick.h * (tick.h * d.stiffness + d.damping);
       const double at_rest =
           tick.h * (d.effort + d.stiffness * (d.target - sweep.q[row.dof]) + d.damping * d.target_rate);
+      TACTUS_DCHECK(!(gain <= 0));  // a drive without gains is an effort, no row
       contact.compliance = 1 / gain;
       contact.b[0] -= at_rest / gain;
     }
@@ -232,6 +238,7 @@ void ContactProblem::add_joint_rows(const Tick& tick, const RobotSweep& sweep, s
 
 void ContactProblem::build(const Tick& tick, const State& state, const RobotSweep* sweeps,
                            const ContactRule& rule) noexcept {
+  TACTUS_ASSERT(tick.h > 0 && state.body_count() == block_of_body_.size());
   count_ = block_count_ = half_size_ = dropped_ = link_contacts_ = robot_dropped_ = 0;
   std::fill(block_of_body_.begin(), block_of_body_.end(), kNone);
   for (std::uint32_t i = 0; i < block_of_robot_.size(); ++i) {
@@ -286,6 +293,8 @@ ProblemContact* ContactProblem::add(const BodyKinematics* bodies, BodyIndex body
 }
 
 void ContactProblem::take(const ContactProblem& from, std::span<const std::uint32_t> chosen) noexcept {
+  TACTUS_ASSERT(chosen.size() <= contacts_.size() && from.block_count_ <= blocks_.size());
+  TACTUS_DCHECK(std::all_of(chosen.begin(), chosen.end(), [&](std::uint32_t i) { return i < from.count_; }));
   count_ = 0;
   for (const std::uint32_t i : chosen) contacts_[count_++] = from.contacts_[i];
   block_count_ = from.block_count_, half_size_ = from.half_size_;
@@ -339,7 +348,11 @@ Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, cons
 }
 
 std::uint32_t problem_contacts_max(const Model& model, const Limits& limits) noexcept {
-  std::uint32_t n = limits.problem_contacts;
+  return limits.problem_contacts + problem_joint_rows_max(model);
+}
+
+std::uint32_t problem_joint_rows_max(const Model& model) noexcept {
+  std::uint32_t n = 0;
   for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
   return n;
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/check.h"
 #include "core/contact/contact_model.h"
 #include "core/dynamics/robot_sweep.h"
 
@@ -102,10 +103,19 @@ class ContactProblem {
                       const Vec3& b) noexcept;
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-  [[nodiscard]] const ProblemContact& contact(std::uint32_t i) const noexcept { return contacts_[i]; }
-  [[nodiscard]] ProblemContact& contact(std::uint32_t i) noexcept { return contacts_[i]; }
+  [[nodiscard]] const ProblemContact& contact(std::uint32_t i) const noexcept {
+    TACTUS_DCHECK(i < count_);
+    return contacts_[i];
+  }
+  [[nodiscard]] ProblemContact& contact(std::uint32_t i) noexcept {
+    TACTUS_DCHECK(i < count_);
+    return contacts_[i];
+  }
   [[nodiscard]] std::uint32_t block_count() const noexcept { return block_count_; }
-  [[nodiscard]] const ProblemBlock& block(std::uint32_t i) const noexcept { return blocks_[i]; }
+  [[nodiscard]] const ProblemBlock& block(std::uint32_t i) const noexcept {
+    TACTUS_DCHECK(i < block_count_);
+    return blocks_[i];
+  }
   [[nodiscard]] std::uint32_t half_size() const noexcept { return half_size_; }
   [[nodiscard]] std::uint32_t dropped() const noexcept { return dropped_; }
   [[nodiscard]] std::uint32_t robot_contacts_dropped() const noexcept { return robot_dropped_; }
@@ -157,6 +167,7 @@ Vec3 velocity(const ContactProblem& problem, const ProblemContact& contact, cons
 // The most that a problem of this model may hold: contacts with the limits and drives of joints, half velocities,
 // blocks.
 std::uint32_t problem_contacts_max(const Model& model, const Limits& limits) noexcept;
+std::uint32_t problem_joint_rows_max(const Model& model) noexcept;  // of these: ends, friction and drives of joints
 std::uint32_t problem_half_max(const Model& model) noexcept;
 std::uint32_t problem_blocks_max(const Model& model) noexcept;
 

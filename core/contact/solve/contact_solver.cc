@@ -4,11 +4,23 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
 
 constexpr std::uint32_t kFewSweeps = 30, kManySweeps = 400;
+
+// For checks: impulses are finite, and what their laws say of them alone.
+bool obeys_laws(const ContactProblem& problem, const FrictionDisc& disc, const Vec3* p) noexcept {
+  for (std::uint32_t i = 0; i < problem.count(); ++i) {
+    const Vec3 moved = project_contact(problem.contact(i), disc, p[i]) - p[i];
+    if (!p[i].allFinite() || moved.norm() > kRoundingCheck * p[i].norm() + 1e-300) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -57,6 +69,7 @@ void ContactSolver::load_lcp(const ContactProblem& problem, const ContactIsland&
       A_[std::size_t{row} * n + row] += contact.compliance;
     }
   }
+  TACTUS_DCHECK(row == n && n <= b_.size());
 }
 
 bool ContactSolver::pivot(const ContactProblem& problem, const ContactIsland& island, Vec3* p,
@@ -116,6 +129,7 @@ ContactSolution ContactSolver::solve_island(const ContactProblem& problem, const
     work.spend(kLookWork * island.contacts.size() * kManySweeps);
     keep({sweep_island(problem, island, disc, kManySweeps, p, u), 0});
   }
+  TACTUS_DCHECK(not_below(best.residual, 0));
   const bool usable = best.residual < std::numeric_limits<double>::infinity();
   for (const std::uint32_t i : island.contacts) p[i] = usable ? kept_[i] : Vec3::Zero();
   sum_impulses(problem, island, p, u);
@@ -139,6 +153,7 @@ SolverReport ContactSolver::solve(const ContactProblem& problem, std::uint32_t f
     report.iterations += found.iterations;
     report.residual = std::max(report.residual, found.residual);
   }
+  TACTUS_DCHECK(obeys_laws(problem, disc, p));
   return report;
 }
 

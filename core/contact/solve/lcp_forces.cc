@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -18,6 +21,7 @@ constexpr double kTurned = 1e-12;  // slip against its direction that is none, o
 
 // n . K (n - mu slip): what a contact's own force does to its normal velocity while it slides.
 double sliding_mobility(const ProblemContact& contact) noexcept {
+  TACTUS_DCHECK(contact.rows == 3 && is_unit(contact.slip));
   const Vec3 column(1, -contact.mu * contact.slip[0], -contact.mu * contact.slip[1]);
   double sum = 0;
   for (const ProblemSide& side : contact.side) {
@@ -106,6 +110,7 @@ bool LcpForces::attempt(Job& job) noexcept {
     const Eigen::Vector2d& along = last.norm() > 0 ? last : tendency;
     const double size = along.norm();
     if (size > 0) contact.slip = along / size;
+    TACTUS_DCHECK(is_unit(contact.slip));
   }
   job.residual = std::numeric_limits<double>::infinity();
   const bool newton_asked = job.method == ForceMethod::automatic && !job.pivots,
@@ -163,6 +168,7 @@ bool LcpForces::stop_turned(const Job& job, bool all) noexcept {
 }
 
 void LcpForces::settle(Job& job) noexcept {
+  TACTUS_DCHECK(!job.island.contacts.empty());
   bool first = true;
   for (const std::uint32_t i : job.island.contacts) kept_[i] = job.p[i];
   for (int round = 0; round < kRounds; ++round) {
@@ -209,10 +215,12 @@ void LcpForces::solve_island(Job& job) noexcept {
     }
     if (!(job.residual <= kTolerance)) ++job.report.failures;
   }
+  TACTUS_DCHECK(not_below(job.residual, 0));
   job.report.residual = std::max(job.report.residual, job.residual);
 }
 
 LcpReport LcpForces::solve(ContactProblem& problem, ForceMethod method, Vec3* p, double* u) noexcept {
+  TACTUS_ASSERT(problem.count() <= kept_.size());
   LcpReport report;
   work_ = shares_ ? shared_ : SolverWork{};
   std::fill_n(u, problem.half_size(), 0.0);

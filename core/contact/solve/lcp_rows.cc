@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/check.h"
+#include "core/math/checks.h"
+
 namespace tactus {
 
 namespace {
@@ -21,6 +24,7 @@ std::uint32_t rows_of(const ProblemContact& contact) noexcept {
 
 // Direction of row k in the contact's frame.
 Vec3 axis(const ProblemContact& contact, std::uint32_t k) noexcept {
+  TACTUS_DCHECK(k < rows_of(contact) && is_unit(contact.slip));
   const Eigen::Vector2d& s = contact.slip;
   return k == 0 ? Vec3(1, 0, 0) : k == 1 ? Vec3(0, s[0], s[1]) : Vec3(0, -s[1], s[0]);
 }
@@ -62,6 +66,7 @@ void LcpRows::add_row(const ContactProblem& problem, const ContactIsland& island
                       std::uint32_t k) noexcept {
   const ProblemContact& contact = problem.contact(i);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  TACTUS_DCHECK(row_ < n_ && n_ <= rows_max_);
   b_[row_] = axis(contact, k).dot(contact.b);
   normal_[row_] = -1;
   if (contact.rows == 1) {
@@ -71,6 +76,7 @@ void LcpRows::add_row(const ContactProblem& problem, const ContactIsland& island
   } else if (contact.law == ContactLaw::bounded) {
     lo_[row_] = -contact.bound, hi_[row_] = contact.bound;
   } else {
+    TACTUS_DCHECK(contact.mu >= 0 && row_ >= k);
     lo_[row_] = 0, hi_[row_] = contact.mu;
     normal_[row_] = static_cast<std::int32_t>(row_ - k);
   }
@@ -101,6 +107,8 @@ bool LcpRows::load(const ContactProblem& problem, const ContactIsland& island) n
     const std::uint32_t rows = rows_of(problem.contact(i));
     for (std::uint32_t k = 0; k < rows; ++k) add_row(problem, island, i, k);
   }
+  TACTUS_DCHECK(row_ == n_);
+  TACTUS_DCHECK(std::all_of(column_.begin(), column_.end(), [](double y) { return y == 0; }));  // left as it was found
   return true;
 }
 
@@ -127,6 +135,7 @@ void LcpRows::from_rows(const ContactProblem& problem, const ContactIsland& isla
     p[i].setZero();
     for (std::uint32_t k = 0; k < rows; ++k) p[i] += z[row++] * impulse(contact, k);
   }
+  TACTUS_DCHECK(row == n_);  // laws are those of load()
 }
 
 }  // namespace tactus

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/check.h"
+
 namespace tactus {
 
 // Of factorisations, line searches, sweeps and pivots together: about the nanoseconds of one core that is left alone.
@@ -14,6 +16,7 @@ inline constexpr std::uint64_t kStepWork = 2'000'000'000;
 inline constexpr double kChoiceWork = 4e10;
 inline constexpr std::uint64_t kChoiceWorkLeast = 80'000'000;
 inline std::uint64_t choice_work(double h) noexcept {
+  TACTUS_DCHECK(h > 0);
   const double work = std::clamp(kChoiceWork * h, double{kChoiceWorkLeast}, double{kStepWork});
   return static_cast<std::uint64_t>(work);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/check.h"
+
 namespace tactus {
 
 namespace {
@@ -14,6 +16,7 @@ struct Group {
 };
 
 Group next_group(const ContactProblem& problem, std::uint32_t first) noexcept {
+  TACTUS_DCHECK(first < problem.count());
   std::uint32_t last = first;
   const std::uint32_t manifold = problem.contact(first).manifold;
   while (last < problem.count() && problem.contact(last).manifold == manifold) ++last;
@@ -61,6 +64,7 @@ void add_springs(const Tick& tick, const ContactProblem& problem, const Group& g
   };
   std::uint32_t points = 0;
   for (std::uint32_t i = g.first; i < g.last; ++i) points += is_deepest(i) ? 1 : 0;
+  TACTUS_DCHECK(points > 0);
   const double share = 1.0 / points;
   clear(problem, problem.contact(g.first), y);
   for (std::uint32_t i = g.first; i < g.last; ++i) {
@@ -78,6 +82,7 @@ void add_springs(const Tick& tick, const ContactProblem& problem, const Group& g
     const ProblemBlock& block = problem.block(side.block);
     double sum = 0;
     for (std::uint32_t k = 0; k < block.size; ++k) sum += y[block.start + k] * y[block.start + k];
+    TACTUS_DCHECK(count[side.block] > 0);  // this spring was counted
     mobility += sum, shared += count[side.block] * sum;
   }
   const Parameters& p = tick.parameters;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "core/check.h"
 #include "core/contact/step/overlap_drift.h"
 #include "core/dynamics/integrator.h"
 #include "core/dynamics/state_bounds.h"
@@ -36,18 +37,12 @@ float key_of(const Tick& tick, const Manifold& m, const Vec3& p_WC) noexcept {
   return static_cast<float>(weights.dot(moves(tick.kinematics.bodies[m.body_b]) ? p_B : p_A));
 }
 
-std::uint32_t joint_dofs(const Model& model) noexcept {
-  std::uint32_t n = 0;
-  for (const Robot& robot : model.robots) n += 2 * robot.v_count + 2 * robot.joint_count;
-  return n;
-}
-
 }  // namespace
 
 TimeStepper::TimeStepper(const Model& model, const Limits& limits)
     : problem_(model, limits),
       solver_(model, limits),
-      p_(limits.problem_contacts + joint_dofs(model)),
+      p_(problem_contacts_max(model, limits)),
       u_(6 * model.bodies.size() + model.joint_v0.size()),
       y_(u_.size()),
       u_drift_(u_.size()),
@@ -97,6 +92,7 @@ void TimeStepper::recall(const Tick& tick, const State& state) noexcept {
     const std::uint32_t manifold = problem_.contact(first).manifold;
     p_[end++].setZero();
     if (manifold == kNone) continue;
+    TACTUS_DCHECK(manifold < tick.contacts.manifold_count);
     const std::uint32_t pair = tick.contacts.manifolds[manifold].pair;
     for (; end < problem_.count(); ++end) {
       const std::uint32_t next = problem_.contact(end).manifold;
@@ -140,6 +136,7 @@ void TimeStepper::remember(const Tick& tick, State& state) const noexcept {
     const ProblemContact& contact = problem_.contact(i);
     if (contact.manifold == kNone) continue;
     const Manifold& m = tick.contacts.manifolds[contact.manifold];
+    TACTUS_DCHECK(m.pair < state.pairs.size());
     if (m.pair != last) memory = {}, count = 0;
     last = m.pair;
     if (p_[i][0] <= 0 || count == kRemembered) continue;
@@ -160,6 +157,7 @@ void TimeStepper::move_bodies(const Tick& tick, State& state) noexcept {
     const Manifold& m = tick.contacts.manifolds[contact.manifold];
     const Vec3 f = ContactProblem::frame(m.nhat_BA_W, tick.model.planar) * p_[i] / tick.h;
     const Vec3& p_WC = tick.contacts.points[contact.point].p_WC;
+    TACTUS_DCHECK(contact.point < tick.contacts.point_count);
     tick.contact_force[contact.point].force = f;
     force_[m.body_a].force += f;
     force_[m.body_a].torque += (p_WC - tick.kinematics.bodies[m.body_a].X_WBcm.p).cross(f);
@@ -182,6 +180,7 @@ void TimeStepper::move_robots(const Tick& tick, RobotSweep* sweeps, State& state
   for (std::uint32_t b = 0; b < problem_.block_count(); ++b) {
     const ProblemBlock& block = problem_.block(b);
     if (block.body != kNoBody) continue;
+    TACTUS_DCHECK(block.robot < tick.kinematics.robots.size() && sweeps[block.robot].tree != nullptr);
     RobotSweep& s = sweeps[block.robot];
     for (std::uint32_t d = 0; d < s.n; ++d) s.u[d] = s.u_free[d] + u_[block.start + d];
     end_substep(s);
@@ -196,6 +195,8 @@ void TimeStepper::find_drift(const Tick& tick) noexcept {
 }
 
 StepReport TimeStepper::advance(const Tick& tick, State& state) noexcept {
+  TACTUS_ASSERT(tick.h > 0 && problem_half_max(tick.model) <= u_.size());
+  TACTUS_DCHECK(is_well_formed(tick.contacts, state.body_count(), state.pairs.size()));
   StepReport report;
   auto* sweeps = tick.arena.take<RobotSweep>(tick.kinematics.robots.size());
   prescribe_velocities(tick.model, state.time, tick.h, state);

@@ -164,9 +164,17 @@ bool repairable(MeshDefectKind kind) noexcept {
     case Kind::pinched_vertex:
     case Kind::inside_out:
       return true;
-    default:
-      return false;
+    case Kind::none:
+    case Kind::empty:
+    case Kind::not_finite:
+    case Kind::flat:
+    case Kind::open_edge:
+    case Kind::crowded_edge:
+    case Kind::one_sided:
+    case Kind::self_intersection:
+      break;
   }
+  return false;
 }
 
 std::string describe(const MeshDefect& d, const std::vector<std::uint32_t>& origin, const char* element) {

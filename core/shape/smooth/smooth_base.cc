@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/check.h"
+
 namespace tactus {
 
 namespace {

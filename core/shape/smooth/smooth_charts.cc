@@ -1,6 +1,7 @@
 // The unit sphere over six charts.
 #include <cmath>
 
+#include "core/check.h"
 #include "core/shape/smooth/smooth_base.h"
 
 namespace tactus {

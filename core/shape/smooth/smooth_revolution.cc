@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/check.h"
 #include "core/math/angle.h"
 #include "core/shape/smooth/profile_pieces.h"
 #include "core/shape/smooth/smooth_profile.h"

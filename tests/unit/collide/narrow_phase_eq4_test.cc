@@ -1,12 +1,13 @@
 // Equation (4) of Drumwright's Appendix I against the exact least overlap.
-#include "core/collide/convex/narrow_eq4.h"
-
+#include "tests/support/narrow_eq4.h"
 #include "tests/unit/collide/narrow_phase_check.h"
 
 namespace tactus {
 namespace {
 
 using namespace geometry_test;
+using test::eq4_normal;
+using test::Eq4Normal;
 
 TEST_CASE("eq4_normal: a corner, an edge or a face just inside a face gives that face's normal and the exact depth") {
   Rng rng(31);

@@ -1,11 +1,11 @@
-#include "core/collide/convex/narrow_eq4.h"
+#include "tests/support/narrow_eq4.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/collide/convex/narrow_core.h"
 
-namespace tactus {
+namespace tactus::test {
 
 namespace {
 
@@ -124,4 +124,4 @@ bool eq4_normal(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& 
   return true;
 }
 
-}  // namespace tactus
+}  // namespace tactus::test

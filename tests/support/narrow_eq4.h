@@ -6,7 +6,7 @@
 
 #include "core/collide/narrow_phase.h"
 
-namespace tactus {
+namespace tactus::test {
 
 struct Eq4Normal {
   Vec3 nhat_BA_W = Vec3::Zero();  // unit, from B into A
@@ -20,4 +20,4 @@ struct Eq4Normal {
 // facets than the work space (256 each) holds. O(facets * points), work on the stack.
 bool eq4_normal(const Shape& a, const Frame& X_WA, const Shape& b, const Frame& X_WB, Eq4Normal& out) noexcept;
 
-}  // namespace tactus
+}  // namespace tactus::test
