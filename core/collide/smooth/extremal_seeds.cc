@@ -18,7 +18,7 @@ constexpr double kWayBack = 0.02;     // of the size: first step out of A
 constexpr int kChanges = 3;
 constexpr std::uint32_t kChangeSteps = 20;
 // Part of a surface's radius that lies between a point of it and the nearest seed, about.
-constexpr double kBetweenSeeds = 0.25;
+constexpr double kSeedsApart = 0.25;
 // Cosines of normals that face each other: near places, and places whose supports are meant.
 constexpr double kFacing = -0.3, kOpposed = -0.8;
 // Of the size: what a root may miss the hulls' distance by.
@@ -137,7 +137,7 @@ void ExtremalSearch::seed_starts(Starts& starts) const noexcept {
       continue;
     }
     SurfaceSeed on_a;
-    const double gap = gap_to_surface(*other, a_.to_own(seed.p_S), kBetweenSeeds * a_.size(), on_a);
+    const double gap = gap_to_surface(*other, a_.to_own(seed.p_S), kSeedsApart * a_.size(), on_a);
     if (gap <= 0 || a_.turned(on_a.n_S).dot(seed.n_S) < 0) starts.add({seed.n_S, -gap, &seed, nullptr});
   }
 }
@@ -200,7 +200,7 @@ bool ExtremalSearch::cold_seeds() noexcept {
   seed_starts(starts);
   double nearest = std::numeric_limits<double>::infinity();
   const bool both = a_.surface() != nullptr && !a_.surface()->convex();
-  const double between = kBetweenSeeds * (b_.radius() + (both ? a_.size() : 0.0));
+  const double between = kSeedsApart * (b_.radius() + (both ? a_.size() : 0.0));
   ExtremalSearch best(a_, b_);
   bool any = false, deeper = false;
   const auto look = [&](const Start& start) {
@@ -444,7 +444,7 @@ bool ExtremalSearch::cold_hollow() noexcept {
   if (other != nullptr && other->cavity()) return false;
   Starts starts, inner;
   starts.most = kMostStarts;
-  const double between = kBetweenSeeds * b_.radius();
+  const double between = kSeedsApart * b_.radius();
   for (const SurfaceSeed& seed : b_.seeds()) {
     starts.add(hollow_start(seed));
     const SurfaceSeed* on_a = opposed_seed(seed, kOpposed);

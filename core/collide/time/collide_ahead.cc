@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/collide/convex/narrow_core.h"
+#include "core/collide/mesh/collide_mesh.h"
 #include "core/collide/narrow_table.h"
 #include "core/collide/places/points_ahead.h"
 #include "core/collide/time/separation.h"
