@@ -34,9 +34,19 @@ CLI::Validator number_in(double least, double most) {
   return {check, range.get_description()};
 }
 
+// An unset variable of a shell gives an empty word: "--token-file \"$TOKEN\"" must not serve without a token.
+CLI::Validator not_empty() {
+  return {[](std::string& text) {
+            return text.empty() ? std::string("found an empty text, expected a name") : std::string();
+          },
+          "NAME"};
+}
+
 void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
-  app.add_option("--config", raw.config_file, "Config file (default: the shipped config/server.toml)");
-  app.add_option("--scene", raw.scene, "Scene file, or a name in the scenes directory (default: default)");
+  app.add_option("--config", raw.config_file, "Config file (default: the shipped config/server.toml)")
+      ->check(not_empty());
+  app.add_option("--scene", raw.scene, "Scene file, or a name in the scenes directory (default: default)")
+      ->check(not_empty());
   app.add_option("--model", c.model, "Contact model, over the scene's: penalty, deepest, lcp, st, ap, lnc or peg");
   app.add_option("--rate-hz", raw.rate_hz, "Ticks a second; replaces the scene's step (default: 1 / step)")
       ->check(number_in(1.0, 10000.0));
@@ -50,7 +60,7 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_option("--duration-s", c.duration_s, "Stop after this time (default: run until stopped)")
       ->check(number_in(0.0, 1e9));
   app.add_flag("--lockstep", c.tick.lockstep, "Advance only when a client grants it");
-  app.add_option("--record", c.record, "Record to this file (MCAP), from the start on");
+  app.add_option("--record", c.record, "Record to this file (MCAP), from the start on")->check(not_empty());
   CLI::Option* replay =
       app.add_option("--replay", c.replay, "Re-execute this recording, say whether it comes out the same, and end");
   CLI::Option* play =
@@ -59,7 +69,7 @@ void add_options(CLI::App& app, Raw& raw, ServerConfig& c) {
   app.add_option("--speed", c.play_speed, "Of --play: recorded over real time (default: 1)")
       ->check(number_in(record::Player::kSpeedLeast, record::Player::kSpeedMost))
       ->needs(play);
-  app.add_option("--token-file", raw.token_file, "File whose contents clients must prove to know");
+  app.add_option("--token-file", raw.token_file, "File whose contents clients must prove to know")->check(not_empty());
   app.add_flag("--open", raw.open, "Let every user of this machine drive, where no token is set");
   app.add_option("--set", raw.set, "key=value: overrides a parameter of the scene; may be repeated")->take_all();
   app.add_flag("--no-realtime", raw.no_realtime, "Ask for no real-time rights");

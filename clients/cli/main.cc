@@ -1,5 +1,6 @@
 // `tactus`: the command line. Only this file includes CLI11, which is slow to compile.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 
@@ -9,6 +10,15 @@
 namespace {
 
 using namespace tactus::cli;
+
+// CLI::Range lets what is not a number pass.
+CLI::Validator number_in(double least, double most) {
+  const CLI::Range range(least, most);
+  const auto check = [range](std::string& text) {
+    return std::isnan(std::strtod(text.c_str(), nullptr)) ? "found " + text + ", expected a number" : range(text);
+  };
+  return {check, range.get_description()};
+}
 
 // The subcommand that was chosen, ready to run.
 struct Chosen {
@@ -106,8 +116,8 @@ void add_driving(CLI::App& app, Chosen& chosen) {
       "where the force acts: x,y,z in metres in the body's frame (default: mass centre)");
   sub->add_option("--frame", push->frame, "components in the world's or the body's frame")
       ->check(CLI::IsMember({"world", "body"}));
-  sub->add_option("--for-s", push->for_s, "how long, seconds (default 0.5)")->check(CLI::Range(0.001, 86400.0));
-  sub->add_option("--rate-hz", push->rate_hz, "commands per second (default 1000)")->check(CLI::Range(10.0, 5000.0));
+  sub->add_option("--for-s", push->for_s, "how long, seconds (default 0.5)")->check(number_in(0.001, 86400.0));
+  sub->add_option("--rate-hz", push->rate_hz, "commands per second (default 1000)")->check(number_in(10.0, 5000.0));
   sub->add_flag("--take-over", push->take_over, "take the lease from its holder");
   sub->parse_complete_callback([force, torque] {
     if (force->count() + torque->count() == 0)
@@ -201,7 +211,7 @@ void add_record(CLI::App& app, Chosen& chosen) {
           "  tactus record start\n  tactus record start --name grasp --state-hz 100", run_record_start, start);
   sub->add_option("--name", start->name, "part of the file's name (default: recording)");
   sub->add_option("--state-hz", start->state_hz, "states a second of simulated time (default: the server's choice)")
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(number_in(0.0, 1000.0));
   CLI::App* stop = add(*record, chosen, "stop", "Ends it, and says what it holds", "  tactus record stop",
                        run_record_stop, std::make_shared<RecordOptions>());
   record->callback([&chosen, box, sub, stop] {  // after those of start and stop
@@ -255,7 +265,7 @@ void add_play(CLI::App& app, Chosen& chosen) {
         return std::sscanf(text.c_str(), "%lf%c", &number, &rest) == 1 ? ""
                                                                        : "'" + text + "' is not a number of seconds";
       });
-  sub->add_option("--speed", play->speed, "recorded over real time")->check(CLI::Range(0.001, 1000.0));
+  sub->add_option("--speed", play->speed, "recorded over real time")->check(number_in(0.001, 1000.0));
   CLI::Option* pause = sub->add_flag("--pause", play->pause, "stand");
   sub->add_flag("--resume", play->resume, "go on")->excludes(pause);
   sub->add_flag("--take-over", play->take_over, "take the lease \"world\" from its holder");
@@ -269,9 +279,9 @@ void add_measuring(CLI::App& app, Chosen& chosen, const char* program) {
           "--rate-hz 500 --host 10.0.0.2 "
           "--token-file key",
           run_latency, latency);
-  sub->add_option("--seconds", latency->seconds, "how long (default 5)")->check(CLI::Range(0.1, 86400.0));
+  sub->add_option("--seconds", latency->seconds, "how long (default 5)")->check(number_in(0.1, 86400.0));
   sub->add_option("--rate-hz", latency->rate_hz, "of each kind of datagram (default 1000)")
-      ->check(CLI::Range(1.0, 2000.0));
+      ->check(number_in(1.0, 2000.0));
   sub->add_option("--body", latency->body,
                   "body to send zero wrenches to (default: the first one free); with --lockstep: to subscribe to "
                   "(default: all)");

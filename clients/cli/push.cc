@@ -71,7 +71,10 @@ int print_push(const Common& common, const PushOptions& options, const PushResul
   const double distance = std::hypot(moved[0], moved[1], moved[2]);
   const double speed = std::hypot(r.to.v_WB[0], r.to.v_WB[1], r.to.v_WB[2]);
   const Spread age = spread_of(r.age_us);
-  const bool good = r.problem.empty() && !r.age_us.empty();
+  const bool refused =
+      std::any_of(r.verdicts.begin(), r.verdicts.end(), [](const auto& v) { return v.first.starts_with("refused"); });
+  const std::size_t least = refused ? 2 : 1;  // the zero at the end is applied in any case
+  const bool good = r.problem.empty() && r.age_us.size() >= least;
   if (common.json) {
     Json json;
     json.open('{').field("body", options.body).field("seconds", r.seconds).field("sent", r.sent);

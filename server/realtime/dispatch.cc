@@ -42,7 +42,7 @@ void Dispatch::carry_out(const Command& command, const Beat& beat) noexcept {
       if (out.ok) p.commands.change_robot(command, world);
       return answer(out);
     case Command::Kind::pause:
-      p.run.pause();
+      if (p.run.pause()) p.finish_steps();
       p.models.tell_waiting(world);
       return answer(out);
     case Command::Kind::resume:

@@ -12,8 +12,11 @@ class RunControl {
  public:
   explicit RunControl(bool lockstep) noexcept : lockstep_(lockstep) {}
 
-  void pause() noexcept { paused_ = true; }
   // True: ended a Step before its last tick; step_command() is the one.
+  bool pause() noexcept {
+    paused_ = true;
+    return std::exchange(steps_left_, 0) > 0;
+  }
   [[nodiscard]] bool resume() noexcept {
     paused_ = false;
     return std::exchange(steps_left_, 0) > 0;

@@ -3,6 +3,7 @@
 #include <asio/post.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "server/realtime/clock.h"
@@ -11,6 +12,10 @@
 namespace tactus::net {
 namespace {
 constexpr std::uint64_t kSliceNs = 2'000'000;
+// A tick that takes so long keeps others waiting: they get a while of their own before the next, in which a handshake
+// or a request with its reply is done.
+constexpr std::uint64_t kSlowNs = 20'000'000;
+constexpr auto kBreather = std::chrono::milliseconds(2);
 }  // namespace
 
 bool LockstepDesk::grant(ClientSlot client, std::uint64_t until, bool mute_before, Answer answer) {
@@ -40,7 +45,7 @@ void LockstepDesk::show_present(ClientSlot client) {
 
 void LockstepDesk::run_slice() {
   scheduled_ = false;
-  const std::uint64_t end = now_ns() + kSliceNs;
+  const std::uint64_t begin = now_ns(), end = begin + kSliceNs;
   while (!waiting_.empty() && uses_.tick.lockstep()) {
     uses_.links.release_due();  // commands that a faulty link has held back until now
     uses_.tick.run_tick();
@@ -49,7 +54,11 @@ void LockstepDesk::run_slice() {
   }
   if (waiting_.empty() || scheduled_) return;
   scheduled_ = true;
-  asio::post(uses_.io, [this] { run_slice(); });
+  if (now_ns() < begin + kSlowNs) return asio::post(uses_.io, [this] { run_slice(); });
+  breather_.expires_after(kBreather);
+  breather_.async_wait([this](std::error_code error) {
+    if (!error) run_slice();
+  });
 }
 
 void LockstepDesk::answer_reached() {

@@ -2,6 +2,8 @@
 // that the other clients are served in between.
 #pragma once
 
+#include <asio/steady_timer.hpp>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,7 +34,7 @@ class LockstepDesk final : public Granter {
     LinkPort& links;
     GrantAnswers& answers;
   };
-  explicit LockstepDesk(const Uses& uses) : uses_(uses) {}
+  explicit LockstepDesk(const Uses& uses) : uses_(uses), breather_(uses.io) {}
 
   // Runs to `until`; then `answer` (may be null; null tick: the grant became void). mute_before: the client gets the
   // state of the last tick only. False: not in lockstep, or more than kGrantTicksMax ahead.
@@ -62,6 +64,7 @@ class LockstepDesk final : public Granter {
   const Uses uses_;
   std::vector<Waiting> waiting_;
   bool scheduled_ = false;
+  asio::steady_timer breather_;
 };
 
 }  // namespace tactus::net

@@ -317,6 +317,10 @@ void RecordDesk::start_recording(const Exchange& x, const v1::StartRecording& re
   keyframe_wanted_ = true;
   take_keyframe();
   const record::RecorderStatus status = recorder_->status();
+  if (status.path.empty())  // the event RECORD_FAILED says what the system said
+    return x.error(v1::ERROR_NOT_WRITTEN, "the recording ended at once: found no room for it in " +
+                                              recorder_->options().record_folder +
+                                              ", expected a folder that can be written (see the log)");
   spdlog::info("recording to {}, asked for by {}", status.path, x.name());
   v1::Reply reply;
   reply.mutable_recording()->set_path(status.path);

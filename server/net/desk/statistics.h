@@ -66,7 +66,7 @@ class NetStatistics {
   ExactWatch exact_watch_;
   HistogramData wake_, work_, step_;  // of the last full second
   std::uint64_t started_ns_ = 0, rolled_ns_ = 0, ticks_seen_ = 0, contacts_seen_ = 0, skipped_seen_ = 0, skipped_ = 0,
-                beats_seen_ = 0;
+                beats_seen_ = ~std::uint64_t{0};  // none: the first sample cannot tell
   double rate_hz_ = 0, contacts_mean_ = 0;
   std::vector<Exchange> waiting_;
 };

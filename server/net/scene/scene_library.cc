@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 
 // The value of a `title = "..."` line before the first table; empty when there is none.
 std::string read_title(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};  // a pipe or a device would hold net up
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("[")) break;
@@ -82,7 +84,8 @@ std::vector<SceneEntry> SceneLibrary::list() const {
   std::vector<SceneEntry> out;
   std::error_code error;
   for (const auto& file : fs::directory_iterator(directory_, error)) {
-    if (file.path().extension() == ".toml") out.push_back(entry_of(file.path()));
+    if (file.path().extension() == ".toml" && fs::is_regular_file(file.path(), error))
+      out.push_back(entry_of(file.path()));
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   if (extra_file_.empty()) return out;

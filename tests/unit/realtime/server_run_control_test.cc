@@ -37,18 +37,23 @@ TEST_CASE("server_run_control: a pause moves by the ticks of a Step and no furth
   CHECK_FALSE(run.count_step());
 }
 
-TEST_CASE("server_run_control: resume and lockstep cut a Step short, and say so; without one they say nothing") {
-  for (const bool lockstep : {false, true}) {
+TEST_CASE("server_run_control: resume, pause and lockstep cut a Step short, and say so; without one they say nothing") {
+  enum class Cut { resume, pause, lockstep };
+  for (const Cut cut : {Cut::resume, Cut::pause, Cut::lockstep}) {
     RunControl run(false);
     run.pause();
     CHECK_FALSE(run.resume());
     run.pause();
     CHECK(run.begin_steps(step(5, 7)));
     CHECK_FALSE(run.count_step());
-    CHECK((lockstep ? run.enter_lockstep() : run.resume()));
+    const auto ends = [&] {
+      return cut == Cut::resume ? run.resume() : cut == Cut::pause ? run.pause() : run.enter_lockstep();
+    };
+    CHECK(ends());
     CHECK_FALSE(run.stepping());
-    CHECK(run.paused() == lockstep);  // lockstep leaves the pause as it is
-    CHECK_FALSE((lockstep ? run.enter_lockstep() : run.resume()));
+    CHECK(run.paused() == (cut != Cut::resume));  // lockstep leaves the pause as it is
+    CHECK(run.moves(false) == (cut == Cut::resume));
+    CHECK_FALSE(ends());
   }
 }
 
