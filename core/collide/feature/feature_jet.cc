@@ -1,7 +1,5 @@
 #include "core/collide/feature/feature_jet.h"
 
-#include "core/math/checks.h"
-
 namespace tactus {
 
 namespace {

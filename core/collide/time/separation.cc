@@ -1,7 +1,5 @@
 #include "core/collide/time/separation.h"
 
-#include "core/math/checks.h"
-
 namespace tactus {
 
 namespace {
