@@ -39,7 +39,7 @@ Eigen::Vector2d FrictionDisc::project_corners(const Eigen::Vector2d& x, Eigen::M
                                         : Eigen::Matrix2d(Eigen::Matrix2d::Zero());
   }
   // Of what is that far off the squares overflow, and no edge is the nearest: the same from nearer.
-  if (best.squaredNorm() > 2 && x.allFinite()) return project_corners(x * (1e100 / x.cwiseAbs().maxCoeff()), slope);
+  if (best.squaredNorm() > 1e300 && x.allFinite()) return project_corners(x * (1e100 / x.cwiseAbs().maxCoeff()), slope);
   TACTUS_DCHECK(not_above(best.squaredNorm(), 1 + kRoundingCheck));
   if (slope != nullptr) *slope = best_slope;
   return best;

@@ -128,6 +128,7 @@ bool LcpReduction::build(const LcpProblem& problem, bool keep_free, std::uint64_
     }
   }
   scale(problem);
+  TACTUS_DCHECK(lcp_well_formed(reduced_));
   flops += 2 * std::uint64_t{first_} * n * n + 4 * std::uint64_t{m} * m;
   return true;
 }

@@ -10,7 +10,6 @@
 #include "core/collide/convex/narrow_feature.h"
 #include "core/collide/convex/narrow_witness.h"
 #include "core/collide/narrow_table.h"
-#include "core/math/checks.h"
 
 namespace tactus {
 

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "core/check.h"
-#include "core/math/checks.h"
 #include "core/shape/convex_hull.h"
 
 namespace tactus {

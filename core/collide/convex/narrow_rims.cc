@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/check.h"
-#include "core/math/checks.h"
 
 namespace tactus {
 

@@ -1,8 +1,5 @@
 #include "core/collide/feature/feature_jet.h"
 
-#include "core/check.h"
-#include "core/math/checks.h"
-
 namespace tactus {
 
 namespace {

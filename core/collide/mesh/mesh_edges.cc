@@ -5,7 +5,6 @@
 
 #include "core/check.h"
 #include "core/collide/mesh/mesh_contact.h"
-#include "core/math/checks.h"
 #include "core/shape/mesh/distance_field.h"
 #include "core/shape/mesh/triangle_tree.h"
 

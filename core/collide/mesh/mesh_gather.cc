@@ -7,7 +7,6 @@
 #include "core/check.h"
 #include "core/collide/convex/narrow_core.h"
 #include "core/collide/mesh/mesh_contact.h"
-#include "core/math/checks.h"
 #include "core/shape/mesh/distance_field.h"
 #include "core/shape/mesh/triangle_tree.h"
 
@@ -117,7 +116,7 @@ void gather_cylinder(MeshPair& pair, int owner) noexcept {
 }  // namespace
 
 void MeshPair::add(const MeshPoint& point) noexcept {
-  TACTUS_DCHECK(count <= scratch.capacity && not_below(point.distance, 0));
+  TACTUS_DCHECK(count <= scratch.capacity);
   MeshPoint* first = scratch.found.get();
   if (count < scratch.capacity) {
     first[count++] = point;

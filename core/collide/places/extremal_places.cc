@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/check.h"
 #include "core/collide/convex/narrow_core.h"
 #include "core/collide/places/mesh_places.h"
 #include "core/collide/smooth/extremal_search.h"

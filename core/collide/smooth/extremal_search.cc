@@ -5,7 +5,6 @@
 
 #include "core/check.h"
 #include "core/collide/convex/closest_cores.h"
-#include "core/math/checks.h"
 
 namespace tactus {
 

@@ -5,7 +5,6 @@
 #include "core/check.h"
 #include "core/collide/narrow_phase.h"
 #include "core/collide/time/sweep.h"
-#include "core/math/checks.h"
 #include "core/shape/mesh/triangle_tree.h"
 
 namespace tactus {
