@@ -37,6 +37,11 @@ def test_push_moves_the_body(tool, client):
     assert client.read()["block"].p_WB[0] > before + 0.01
 
 
+def test_a_push_that_is_refused_is_no_success(tool):
+    tool("push", "block", "--force", "1e7,0,0", "--for-s", "0.1", code=1)
+    tool("push", "block", "--force", "1,0,0", "--for-s", "nan", code=2)
+
+
 def test_model_switches_while_the_world_runs(tool):
     for name, rate_hz in (("st", 100), ("penalty", 0)):
         (said,) = objects(tool("model", name))

@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import signal
 import subprocess
+import threading
+import time
 
 import pytest
 import tactus
@@ -152,6 +154,45 @@ def test_a_scene_that_is_refused_in_foreign_letters_leaves_the_connection(make_s
         with pytest.raises(tactus.BadScene, match="expected a name of"):
             client.load("foreign")
         assert client.reconnects == 0 and pushes(client)
+
+
+def test_what_is_no_scene_holds_nobody_up(make_server, tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    (tmp_path / "deep.toml").write_text("a." * 50_000 + "a = 1\n")
+    server = make_server(*config(tmp_path, f'[scene]\ndirectory = "{tmp_path}"\n')).start()
+    with server.connect() as client:
+        assert "pipe" not in client.scenes() and "endless" not in client.scenes()
+        for name in ("pipe", "endless", "deep"):
+            with pytest.raises(tactus.TactusError):
+                client.load(name)
+        with pytest.raises(tactus.TactusError, match="step_s"):
+            client.load("live", step_s=1e-10)
+        assert client.reconnects == 0 and pushes(client)
+
+
+def test_a_pause_ends_a_step_that_is_under_way(server):
+    with server.connect(timeout_s=20) as client, client.claim("world"):
+        client.pause()
+        ends = []
+
+        def step():
+            try:
+                ends.append(client.step(1_000_000))
+            except tactus.TactusError as error:
+                ends.append(error)
+
+        stepping = threading.Thread(target=step)
+        stepping.start()
+        first = client.statistics().tick
+        assert eventually(lambda: client.statistics().tick > first)
+        client.pause()
+        stepping.join(timeout=10)
+        assert len(ends) == 1
+        tick = client.statistics().tick
+        time.sleep(0.1)
+        assert client.statistics().tick == tick
+        client.resume()
 
 
 # --- programs

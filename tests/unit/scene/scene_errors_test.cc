@@ -41,6 +41,16 @@ void check_all(const std::vector<Case>& cases) {
 
 }  // namespace
 
+TEST_CASE("a key of more parts than any stack bears is refused, one of many is not") {
+  const auto key = [](int parts) {
+    std::string text = "title = \"a.b = 1\"\n";
+    for (int i = 0; i < parts; ++i) text += "a.";
+    return text + "a = 1\n";
+  };
+  CHECK(complaint(key(50'000)).find("f.toml:2: found a key of more than 200 parts") != std::string::npos);
+  CHECK(complaint(key(150)).find("200 parts") == std::string::npos);
+}
+
 TEST_CASE("the good body of these tests is accepted") {
   CHECK(complaint(with("")) == "accepted");
   CHECK(complaint(with("position_m = [1, 2, 3]\norientation_wxyz = [1, 0, 0, 0]")) == "accepted");
