@@ -86,7 +86,7 @@ def test_counters_only_grow_and_the_dashboard_asks_for_what_is_there(make_server
     assert value(second, "tactus_beats", "_total") > value(first, "tactus_beats", "_total")
     known = {s.name for family in second.values() for s in family.samples} | set(second)
     # Only with a link that is watched, a recorder, a slow model or refusals: named by the sources that write them.
-    written = set(re.findall(r'"(tactus_[a-z_]+)"', (REPOSITORY / "server" / "net" / "scrape.cc").read_text()))
+    written = set(re.findall(r'"(tactus_[a-z_]+)"', (REPOSITORY / "server" / "net" / "web" / "scrape.cc").read_text()))
     missing = {name for name in names_of_dashboard() if name not in known and re.sub(r"_(bucket|sum|count)$", "", name) not in known | written}
     assert not missing, f"the dashboard asks for what no scrape gives: {missing}"
 
