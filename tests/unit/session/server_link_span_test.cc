@@ -134,11 +134,11 @@ TEST_CASE("a controller of 50 Hz is known from its first cycle on, beside whatev
 }
 
 TEST_CASE("a few missed cycles are nothing, of however few") {
-  for (const auto& [missed, cause] : {std::pair{8, LinkCause::none}, {25, LinkCause::slow_client}}) {
+  for (const int missed : {8, 25}) {
     CAPTURE(missed);
     Exchange x(0);
     for (int i = 0; i < 150; ++i) x.turn(true, i < 50 || i >= 50 + missed);
-    CHECK(x.figures().cause == cause);
+    CHECK(x.figures().cause == (missed < 10 ? LinkCause::none : LinkCause::slow_client));
   }
 }
 
