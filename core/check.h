@@ -1,7 +1,7 @@
 // The three kinds of check: outside data, our own mistake, and what is too dear for a release.
 //   TACTUS_REQUIRE  outside data, at load time only, in scene/ and in programs: throws InputError.
 //   TACTUS_ASSERT   our own mistake; always on. Calls the handler (the server publishes a fault and zero force), then
-//   aborts. TACTUS_DCHECK   costs more than O(1), or stands in an inner loop; debug and sanitizer builds only.
+//   aborts. TACTUS_DCHECK   costs more than O(1), or stands in an inner loop; only with -DTACTUS_DCHECKS=ON.
 #pragma once
 
 #include <stdexcept>
