@@ -12,10 +12,9 @@
 namespace tactus::net {
 namespace {
 constexpr std::uint64_t kSliceNs = 2'000'000;
-// A tick that takes so long keeps others waiting: they get a while of their own before the next, in which a handshake
-// or a request with its reply is done.
-constexpr std::uint64_t kSlowNs = 20'000'000;
-constexpr auto kBreather = std::chrono::milliseconds(2);
+// A tick that takes so long keeps others waiting: they get a share of its time before the next, in which a handshake or
+// several requests with their replies are done.
+constexpr std::uint64_t kSlowNs = 20'000'000, kShare = 20;
 }  // namespace
 
 bool LockstepDesk::grant(ClientSlot client, std::uint64_t until, bool mute_before, Answer answer) {
@@ -54,8 +53,9 @@ void LockstepDesk::run_slice() {
   }
   if (waiting_.empty() || scheduled_) return;
   scheduled_ = true;
-  if (now_ns() < begin + kSlowNs) return asio::post(uses_.io, [this] { run_slice(); });
-  breather_.expires_after(kBreather);
+  const std::uint64_t took = now_ns() - begin;
+  if (took < kSlowNs) return asio::post(uses_.io, [this] { run_slice(); });
+  breather_.expires_after(std::chrono::nanoseconds(took / kShare));
   breather_.async_wait([this](std::error_code error) {
     if (!error) run_slice();
   });
